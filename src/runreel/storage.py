@@ -47,7 +47,10 @@ class RunStore(Protocol):
         ...
 
     def run(self, tenant: str, run_id: str) -> Run:
-        """Load and assemble a run, every part and payload checked against its hash. Raises NotFoundError, CorruptError."""
+        """Load and assemble a run, every part and payload checked against its hash.
+
+        Raises NotFoundError, CorruptError.
+        """
         ...
 
     def reel(self, tenant: str, run_id: str) -> bytes:

@@ -65,9 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         extra = _extra_of(error.name or "")
         if extra is None:
             raise
-        print(
-            f"runreel: this command needs the package {error.name!r}: pip install 'runreel[{extra}]'", file=sys.stderr
-        )
+        missing = f"runreel: this command needs the package {error.name!r}: pip install 'runreel[{extra}]'"
+        print(missing, file=sys.stderr)
         return 1
 
 
