@@ -142,6 +142,7 @@ def _requests(handler: Handler, adapters: ModuleType) -> None:
 
     import requests
     import urllib3
+    from urllib3._collections import HTTPHeaderDict  # where 1.26 and 2 both have it
 
     def send(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG001
         headers = tuple((_text(name), _text(value)) for name, value in request.headers.items())
@@ -155,7 +156,7 @@ def _requests(handler: Handler, adapters: ModuleType) -> None:
         inner.begin()
         raw = urllib3.HTTPResponse(
             body=inner,
-            headers=urllib3.HTTPHeaderDict(inner.getheaders()),
+            headers=HTTPHeaderDict(inner.getheaders()),
             status=inner.status,
             reason=inner.reason,
             preload_content=False,
