@@ -1,0 +1,58 @@
+"""The attributes of our own that say what the conventions cannot, and the few standard names that many parts use.
+
+All of ours stand under one prefix, on spans, resources or span links. Any sender may set them by hand.
+"""
+
+from typing import Final
+
+PREFIX: Final = "replay."
+
+# the run
+RUN_ID: Final = "replay.run.id"
+RUN_PARENT_ID: Final = "replay.run.parent_id"
+RUN_PARENT_RELATION: Final = "replay.run.parent_relation"  # sub_agent, handoff, retry
+RUN_OUTCOME: Final = "replay.run.outcome"  # ok, error, aborted, user_flagged
+RUN_USER_INPUT: Final = "replay.run.user_input"
+RUN_FINAL_OUTPUT: Final = "replay.run.final_output"
+RUN_SEED: Final = "replay.run.seed"
+OF_RUN: Final = "replay.of_run"  # on a replay: the run that it replays
+AGENT_ID: Final = "replay.agent.id"
+AGENT_VERSION: Final = "replay.agent.version"
+AGENT_ENTRY: Final = "replay.agent.entry"  # module:callable, or the path of a script
+CODE_VERSION: Final = "replay.code.version"
+USER_REF: Final = "replay.user.ref"
+FLAG_PREFIX: Final = "replay.flag."  # replay.flag.<key>: the value a feature flag had
+LINK_KIND: Final = "replay.link.kind"  # on a span link: how this run follows from the linked one
+
+# any step
+STEP_KIND: Final = "replay.kind"  # agent, llm, tool, retrieval, decision or memory: overrides what we would find
+SEQ: Final = "replay.seq"  # breaks ties between equal times
+
+# model calls
+LLM_REQUEST_EXTRA: Final = "replay.llm.request.extra"  # JSON object: request parameters the conventions lack
+PROMPT_ID: Final = "replay.prompt.id"
+PROMPT_VERSION: Final = "replay.prompt.version"
+
+# tools
+TOOL_VERSION: Final = "replay.tool.version"
+TOOL_SIDE_EFFECT: Final = "replay.tool.side_effect"
+TOOL_MODE: Final = "replay.tool.mode"  # live or shadow
+TOOL_ARGS_HASH: Final = "replay.tool.args_hash"
+TOOL_CONTRACT_DECISION: Final = "replay.tool.contract.decision"  # admit, reject or coerce
+TOOL_CONTRACT_ID: Final = "replay.tool.contract.id"
+TOOL_CONTRACT_REASON: Final = "replay.tool.contract.reason"
+TOOL_CONTRACT_ARGUMENTS: Final = "replay.tool.contract.coerced_arguments"
+
+# retrieval
+INDEX_NAME: Final = "replay.retrieval.index.name"
+INDEX_VERSION: Final = "replay.retrieval.index.version"
+RETRIEVAL_FILTERS: Final = "replay.retrieval.filters"
+
+# decisions and memory
+DECISION_TYPE: Final = "replay.decision.type"  # route, handoff, tool_choice, retry, give_up, escalate
+DECISION_CHOSEN: Final = "replay.decision.chosen"
+DECISION_OPTIONS: Final = "replay.decision.options"
+DECISION_REASON: Final = "replay.decision.reason"
+MEMORY_OP: Final = "replay.memory.op"
+MEMORY_STORE: Final = "replay.memory.store"
+MEMORY_KEY: Final = "replay.memory.key"
