@@ -58,8 +58,8 @@ define install
 endef
 
 $(STAMPS)/demo: $(STAMPS)/created requirements/demo.txt pyproject.toml
-	$(call install,demo,220)
+	$(call install,demo,225)
 
 $(STAMPS)/dev: $(STAMPS)/created requirements/dev.txt pyproject.toml
-	$(call install,dev,260)
+	$(call install,dev,275)
 	@touch $(STAMPS)/demo
