@@ -1,0 +1,114 @@
+"""Finds the collector that has a data folder open: `collector.json` there says where it listens and how to ask it."""
+
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from runreel.errors import StoreError
+
+FILE = "collector.json"
+_PATIENCE_S = 5.0
+# The API is on loopback: a proxy from the environment must not see its token.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Collector:
+    """A collector as its file describes it. `otlp_grpc` is host:port, `otlp_http` and `api` are URLs; a receiver that
+    is off is None. Who has `token` may read payloads."""
+
+    pid: int
+    started_at: str
+    otlp_grpc: str | None
+    otlp_http: str | None
+    api: str
+    token: str
+
+    def __repr__(self) -> str:
+        # Written by hand: the token must not get into a log with the rest.
+        return f"Collector(pid={self.pid}, api={self.api!r})"
+
+
+def write(home: Path, collector: Collector) -> None:
+    """Write the file in one step; only its owner may read it, whatever the umask. Raises StoreError."""
+    target, new = home / FILE, home / f".{FILE}.{os.getpid()}"
+    try:
+        new.unlink(missing_ok=True)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o600)
+            json.dump(asdict(collector), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(target)
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {error.strerror}") from None
+
+
+def remove(home: Path, pid: int) -> None:
+    """Remove the file if it is still that process's; another collector's stays."""
+    try:
+        if read(home).pid == pid:
+            (home / FILE).unlink()
+    except (StoreError, OSError):
+        return  # gone already, or not readable: nothing of ours to remove
+
+
+def read(home: Path) -> Collector:
+    """Read the file. Raises StoreError where it is missing, not readable, or not what we write."""
+    path = home / FILE
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        found = Collector(**{name: fields[name] for name in Collector.__dataclass_fields__})
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        raise StoreError(f"{path} is no file of a collector: remove it") from None
+    right = isinstance(found.pid, int) and found.pid > 0 and isinstance(found.token, str)
+    if not right or not isinstance(found.api, str) or not found.api.startswith("http://"):
+        raise StoreError(f"{path} is no file of a collector: remove it")
+    return found
+
+
+def find(home: Path, *, say: Callable[[str], object]) -> Collector | None:
+    """Return the running collector of a data folder, None where there is none.
+
+    A stale file (its process is gone, or does not answer with the token) is said, once, and counts as none.
+    """
+    if not (home / FILE).exists():
+        return None
+    try:
+        found = read(home)
+    except StoreError as error:
+        say(str(error))
+        return None
+    reason = stale(found)
+    if reason is None:
+        return found
+    say(f"{home / FILE} is stale: {reason}; opening the store directly")
+    return None
+
+
+def stale(collector: Collector) -> str | None:
+    """Say why a file describes no running collector; None if it does."""
+    try:
+        os.kill(collector.pid, 0)
+    except ProcessLookupError:
+        return f"its process {collector.pid} is gone"
+    except PermissionError:
+        pass  # it lives, as another user
+    headers = {"Authorization": f"Bearer {collector.token}"}
+    request = urllib.request.Request(f"{collector.api}/api/v1/health", headers=headers)  # noqa: S310
+    try:
+        with _OPENER.open(request, timeout=_PATIENCE_S) as answer:
+            answer.read()
+    except urllib.error.HTTPError as error:
+        return f"what listens at {collector.api} is not the collector that wrote it (it answers {error.code})"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        return f"process {collector.pid} runs but {collector.api} does not answer ({reason})"
+    return None
