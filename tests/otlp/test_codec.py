@@ -336,17 +336,32 @@ def test_maps_alone_nest_up_to_the_limit() -> None:
         assert len(batch.spans) == 1
 
 
-def test_nesting_that_no_parser_takes_is_rejected_alone() -> None:
-    def field(number: int, content: bytes) -> bytes:
-        return to_varint(number << 3 | 2) + to_varint(len(content)) + content
+def field(number: int, content: bytes) -> bytes:
+    """One length-delimited field on the wire, for what the official library refuses to build."""
+    return to_varint(number << 3 | 2) + to_varint(len(content)) + content
 
+
+def deep_pair(levels: int) -> bytes:
     value = field(1, b"end")  # AnyValue.string_value
-    for _ in range(120):
+    for _ in range(levels):
         value = field(5, field(1, value))  # AnyValue.array_value, ArrayValue.values
-    deep = agent("00000000000000c2").SerializeToString() + field(9, field(1, b"deep") + field(2, value))
-    fine = agent().SerializeToString()
+    return field(1, b"deep") + field(2, value)
 
-    batch = otlp.decode("traces", field(1, field(2, field(2, deep) + field(2, fine))), "protobuf", "default")
+
+@pytest.mark.parametrize("levels", [48, 120])
+def test_a_resource_nested_beyond_what_parsers_take_refuses_the_request(levels: int) -> None:
+    resource = field(1, field(1, deep_pair(levels)))
+
+    with pytest.raises(DecodeError, match="nested|not a protobuf ExportTraceServiceRequest"):
+        otlp.decode("traces", field(1, resource), "protobuf", "default")
+
+
+def test_nesting_that_no_parser_takes_is_rejected_alone() -> None:
+    deep = agent("00000000000000c2").SerializeToString() + field(9, deep_pair(120))
+    fine = agent().SerializeToString() + to_varint(1000 << 3) + to_varint(1)  # and a field from the future
+    scoped = field(2, deep) + field(2, fine) + to_varint(7 << 3) + to_varint(1)
+
+    batch = otlp.decode("traces", field(1, field(2, scoped)), "protobuf", "default")
 
     assert [item.key.span_id for item in batch.spans] == [ROOT]
     assert [item.reason for item in batch.rejected] == ["too_deep"]

@@ -179,14 +179,12 @@ def _value(value: common_pb2.AnyValue, marks: set[str], depth: int) -> Value:
     which = value.WhichOneof("value")
     if which == "string_value":
         return value.string_value
-    if which == "array_value":
+    if which in {"array_value", "kvlist_value"}:
         if depth >= MAX_DEPTH:
             raise too_deep()
+        if which == "kvlist_value":
+            return _map(value.kvlist_value.values, marks, depth + 1)
         return tuple(_value(item, marks, depth + 1) for item in value.array_value.values)
-    if which == "kvlist_value":
-        if depth >= MAX_DEPTH:
-            raise too_deep()
-        return _map(value.kvlist_value.values, marks, depth + 1)
     if which == "int_value":
         return value.int_value
     if which == "bool_value":

@@ -52,7 +52,8 @@ class _Origin(tuple[Resource, Scope]):
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
+        assert isinstance(other, _Origin)
+        if self[0] is other[0] and self[1] is other[1]:
             return True
         return tuple.__eq__(self, other) is True and repr(self) == repr(other)
 

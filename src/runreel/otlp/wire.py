@@ -110,7 +110,10 @@ class Salvage:
 
     def rewrite(self, data: bytes) -> bytes:
         """Return the request in a form that the strict parser takes."""
-        return self._envelope(data, self._request)
+        try:
+            return self._envelope(data, self._request)
+        except UnfitError as error:  # not about one record, which would be in `unfit`
+            raise DecodeError(f"a resource or scope cannot be taken: {error.detail}") from None
 
     def _envelope(self, data: bytes, descriptor: Descriptor) -> bytes:
         first = self._count
