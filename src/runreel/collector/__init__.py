@@ -1,1 +1,1 @@
-"""collector"""
+"""The collector: OTLP in, redacted, split and stored; then acknowledged."""

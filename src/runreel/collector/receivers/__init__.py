@@ -1,1 +1,1 @@
-"""receivers"""
+"""Receivers: bytes in, status out, one file a transport."""

@@ -1,0 +1,160 @@
+"""The way of one request: decode, chain (schema, redact, split), store; it returns once what was sent is durable."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+from runreel import otlp
+from runreel.collector import telemetry
+from runreel.collector.admission import Lease
+from runreel.collector.commit import Committer, Exporters
+from runreel.collector.logs import describe
+from runreel.collector.telemetry import Telemetry
+from runreel.component import Exporter
+from runreel.errors import DecodeError, RetryableError
+from runreel.values import DEFAULT_TENANT, RawBatch, Rejection, SplitBatch
+
+_HASH_INLINE_BYTES = 256 * 1024  # above it hashing would hold up the event loop noticeably
+_log = logging.getLogger(__name__)
+
+
+class Chain(Protocol):
+    """schema, redact and split as one step. Pure but for its memo; called from several threads."""
+
+    def process(self, batch: RawBatch) -> SplitBatch: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One export request as it came. `limit_bytes` holds for its decompressed size."""
+
+    signal: otlp.Signal
+    encoding: otlp.Encoding
+    body: bytes
+    gzipped: bool
+    limit_bytes: int
+    tenant: str = DEFAULT_TENANT
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where one signal goes: its chain, and its exporters in order."""
+
+    chain: Chain
+    exporters: Exporters
+
+
+class Pipeline:
+    """Takes requests from every receiver. `consume` may be called from the event loop only.
+
+    CPU work runs in worker threads, so that the event loop stays live; the write in the committer's thread.
+    """
+
+    def __init__(self, routes: Mapping[otlp.Signal, Route], counts: Telemetry, workers: int = 2) -> None:
+        self._routes = routes
+        self._counts = counts
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="runreel-worker")
+        self._processing = 0
+        self._committer = Committer(counts, lambda: self._processing)
+        self._in_flight: dict[bytes, asyncio.Task[tuple[Rejection, ...]]] = {}
+
+    @property
+    def signals(self) -> frozenset[otlp.Signal]:
+        """The signals that have a pipeline."""
+        return frozenset(self._routes)
+
+    async def start(self) -> None:
+        """Start exporters, each once, then the writer."""
+        for exporter in self._exporters().values():
+            await asyncio.to_thread(exporter.start)
+        self._committer.start()
+
+    async def shutdown(self) -> None:
+        """Finish what is in flight, then stop the writer and the exporters. Safe without `start`, and twice."""
+        while self._in_flight:
+            await asyncio.wait(list(self._in_flight.values()))
+        await asyncio.to_thread(self._committer.stop)
+        self._pool.shutdown()
+        for name, exporter in reversed(self._exporters().items()):
+            try:
+                await asyncio.to_thread(exporter.shutdown)
+            except Exception as error:  # noqa: BLE001  the others must be shut down too, and nobody waits any more
+                _log.error("an exporter did not shut down", extra={"exporter": name, "error": describe(error)})
+
+    async def consume(self, request: Request, lease: Lease) -> tuple[Rejection, ...]:
+        """Store one request; return what of it was not taken. What is returned from is durable.
+
+        A request equal to one in flight shares its result. The work goes on when the caller is cancelled (a client that
+        hung up), since half of it may be written already. Raises DecodeError, RetryableError, PermanentError.
+        """
+        key = await self._key(request)
+        task = self._in_flight.get(key)
+        if task is not None:
+            self._counts.add(telemetry.JOINED, signal=request.signal)
+            lease.release()
+        else:
+            # The task owns the lease's bytes as long as it runs, whatever becomes of the caller.
+            task = asyncio.create_task(self._store(request, lease.hand_over()))
+            self._in_flight[key] = task
+            task.add_done_callback(lambda done: self._landed(key, done))
+        return await asyncio.shield(task)
+
+    def _landed(self, key: bytes, task: "asyncio.Task[tuple[Rejection, ...]]") -> None:
+        self._in_flight.pop(key, None)
+        if not task.cancelled():
+            task.exception()  # looked at: where every caller hung up, asyncio would complain that nobody did
+
+    async def _key(self, request: Request) -> bytes:
+        name = f"{request.tenant}\0{request.signal}\0{request.encoding}\0{request.gzipped}\0".encode()
+        if len(request.body) <= _HASH_INLINE_BYTES:
+            return hashlib.sha256(name + request.body).digest()
+        return await asyncio.to_thread(_digest, name, request.body)
+
+    async def _store(self, request: Request, lease: Lease) -> tuple[Rejection, ...]:
+        with lease:
+            loop = asyncio.get_running_loop()
+            self._processing += 1
+            try:
+                batch = await loop.run_in_executor(self._pool, self._process, request, lease)
+            finally:
+                self._processing -= 1
+            if batch.rows or batch.logs:
+                exporters = self._routes[request.signal].exporters
+                await asyncio.wrap_future(self._committer.submit(batch, exporters, len(request.body)))
+            self._count(batch)
+            return batch.rejected
+
+    def _process(self, request: Request, lease: Lease) -> SplitBatch:
+        """Bytes to a batch that may be stored; in a worker thread."""
+        body = request.body
+        if request.gzipped:
+            body = otlp.gunzip(body, request.limit_bytes)
+            lease.grow(len(body) - len(request.body))
+        try:
+            raw = otlp.decode(request.signal, body, request.encoding, request.tenant)
+            return self._routes[request.signal].chain.process(raw)
+        except DecodeError:
+            raise
+        except Exception as error:  # noqa: BLE001  a bug: the client keeps the data, the log has the place only
+            self._counts.add(telemetry.BUGS, where="processing")
+            _log.error("a batch could not be processed", extra={"signal": request.signal, "error": describe(error)})
+            raise RetryableError("processing failed unexpectedly: send again") from None
+
+    def _count(self, batch: SplitBatch) -> None:
+        self._counts.add(telemetry.ACCEPTED_SPANS, len(batch.rows))
+        self._counts.add(telemetry.ACCEPTED_LOGS, len(batch.logs))
+        for rejection in batch.rejected:
+            self._counts.add(telemetry.REJECTED, signal=rejection.signal, reason=rejection.reason)
+
+    def _exporters(self) -> dict[str, Exporter]:
+        return {name: exporter for route in self._routes.values() for name, exporter in route.exporters.items()}
+
+
+def _digest(name: bytes, body: bytes) -> bytes:
+    digest = hashlib.sha256(name)
+    digest.update(body)
+    return digest.digest()

@@ -1,0 +1,148 @@
+"""OTLP over gRPC: the Export calls of traces, logs and metrics, on raw bytes, plain and gzip."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+import grpc  # type: ignore[import-untyped]
+import grpc.aio  # type: ignore[import-untyped]
+from google.protobuf.duration_pb2 import Duration
+from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untyped]
+
+from runreel import otlp
+from runreel.collector import ports, telemetry
+from runreel.collector.admission import Admission
+from runreel.collector.http import GRACE_S
+from runreel.collector.logs import describe
+from runreel.collector.pipeline import Pipeline, Request
+from runreel.collector.receivers.refusal import Refusal, refuse, too_large
+from runreel.collector.telemetry import Telemetry
+from runreel.errors import RunReelError
+
+_METHODS: dict[str, Literal["traces", "logs", "metrics"]] = {
+    "/opentelemetry.proto.collector.trace.v1.TraceService/Export": "traces",
+    "/opentelemetry.proto.collector.logs.v1.LogsService/Export": "logs",
+    "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export": "metrics",
+}
+# The library refuses what is over its own limit without a word to us. Ours is lower by this much, so that most of what
+# is too large is counted and told the limit in our words.
+_MARGIN_BYTES = 16 * 1024 * 1024
+_GZIP_MAGIC = b"\x1f\x8b"  # no OTLP request starts so: as a protobuf tag it has a wire type that does not exist
+_IDENTITY_AND_GZIP = 0b101
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+_log = logging.getLogger(__name__)
+Handler = Callable[[bytes, Any], Awaitable[bytes]]
+
+
+class OtlpGrpc:
+    """A gRPC server. `bind`, `start`, `stop`, all in the event loop."""
+
+    def __init__(self, pipeline: Pipeline, admission: Admission, counts: Telemetry, limit_bytes: int) -> None:
+        self._pipeline = pipeline
+        self._admission = admission
+        self._counts = counts
+        self._limit_bytes = limit_bytes
+        self._server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", limit_bytes + _MARGIN_BYTES),
+                # Else a second collector takes half of our connections without anybody noticing.
+                ("grpc.so_reuseport", 0),
+                # We decompress: the library would unpack a gzip bomb whole before anybody could look at its size.
+                ("grpc.per_message_decompression", 0),
+                ("grpc.compression_enabled_algorithms_bitset", _IDENTITY_AND_GZIP),
+            ]
+        )
+        self._server.add_generic_rpc_handlers((_Methods(self._handlers()),))
+
+    def bind(self, endpoint: str, where: str) -> str:
+        """Take the port and return `host:port` as bound. Raises UsageError, as `ports.bind`."""
+        # The library only says that it failed, on stderr at that: find out beforehand, in our words.
+        probe: socket.socket = ports.bind(endpoint, where)
+        address = ports.address(probe)
+        probe.close()
+        try:
+            self._server.add_insecure_port(address)
+        except RuntimeError:
+            ports.bind(address, where).close()
+            raise
+        return address
+
+    async def start(self) -> None:
+        """Start answering."""
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Refuse new calls, and wait for those in flight, up to the grace period."""
+        await self._server.stop(GRACE_S)
+
+    def _handlers(self) -> dict[str, Handler]:
+        handlers: dict[str, Handler] = {}
+        for method, signal in _METHODS.items():
+            if signal == "metrics":
+                handlers[method] = self._metrics
+            elif signal in self._pipeline.signals:
+                handlers[method] = self._export(signal)
+        return handlers
+
+    def _export(self, signal: otlp.Signal) -> Handler:
+        async def export(body: bytes, context: Any) -> bytes:
+            try:
+                answer = await self._take(signal, body)
+            except RunReelError as error:
+                refusal = refuse(error)
+            except asyncio.CancelledError:
+                raise  # the client gave up; what it sent is stored all the same
+            except Exception as error:  # noqa: BLE001  a bug: the library would put its text into the answer and the log
+                self._counts.add(telemetry.BUGS, where="grpc")
+                _log.error("a request failed unexpectedly", extra={"signal": signal, "error": describe(error)})
+                refusal = refuse(RunReelError())
+            else:
+                self._counts.add(telemetry.REQUESTS, transport="grpc", signal=signal, outcome="ok")
+                return answer
+            self._counts.add(telemetry.REQUESTS, transport="grpc", signal=signal, outcome=refusal.outcome)
+            if refusal.reason:
+                self._counts.add(telemetry.REFUSED, transport="grpc", reason=refusal.reason)
+            await context.abort(_CODES[refusal.grpc_code], refusal.message, _trailers(refusal))
+            raise AssertionError  # abort raises
+
+        return export
+
+    async def _take(self, signal: otlp.Signal, body: bytes) -> bytes:
+        if len(body) > self._limit_bytes:
+            raise too_large(len(body), self._limit_bytes)
+        with self._admission.lease() as lease:
+            lease.grow(len(body))
+            gzipped = body.startswith(_GZIP_MAGIC)
+            request = Request(signal, "protobuf", body, gzipped, self._limit_bytes)
+            del body
+            rejected = await self._pipeline.consume(request, lease)
+            return otlp.encode_response(signal, "protobuf", rejected)
+
+    async def _metrics(self, body: bytes, context: Any) -> bytes:  # noqa: ARG002  the signature is the library's
+        self._counts.add(telemetry.METRICS_DROPPED, transport="grpc")
+        return otlp.encode_response("metrics", "protobuf", ())
+
+
+class _Methods(grpc.GenericRpcHandler):  # type: ignore[misc]
+    """Finds the handler of a method; others are UNIMPLEMENTED."""
+
+    def __init__(self, handlers: dict[str, Handler]) -> None:
+        self._handlers = {name: grpc.unary_unary_rpc_method_handler(handler) for name, handler in handlers.items()}
+
+    def service(self, details: Any) -> Any:
+        """Return the handler, None where there is none."""
+        return self._handlers.get(details.method)
+
+
+def _trailers(refusal: Refusal) -> tuple[tuple[str, bytes], ...]:
+    """Tell when to come back, in the standard details and under the name that Python's exporter reads."""
+    if refusal.retry_after_s is None:
+        return ()
+    delay = Duration()
+    delay.FromNanoseconds(round(refusal.retry_after_s * 1e9))
+    return (
+        ("grpc-status-details-bin", otlp.encode_retry_info(refusal.retry_after_s, refusal.grpc_code, refusal.message)),
+        ("google.rpc.retryinfo-bin", RetryInfo(retry_delay=delay).SerializeToString()),
+    )

@@ -1,0 +1,208 @@
+"""What a user may write in the configuration file: one frozen model per component type, and the table of types.
+
+Every model refuses unknown keys and wrong types. docs/configuration.md describes every key; a test compares.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+MIB = 1024 * 1024
+
+
+class Strict(BaseModel):
+    """Base of every model here: frozen, no unknown keys, no guessing of types."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def split_endpoint(endpoint: str) -> tuple[str, int]:
+    """Split `host:port` (IPv6 in brackets). An empty host means every address. Raises ValueError."""
+    host, colon, port = endpoint.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{endpoint!r} is not host:port")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError(f"{endpoint!r}: write an IPv6 address in brackets, [::1]:{port}")
+    return host, int(port)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine only. Names other than localhost are not trusted to stay so."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _endpoint(value: str) -> str:
+    split_endpoint(value)
+    return value
+
+
+def _loopback(value: str) -> str:
+    host, port = split_endpoint(value)
+    if not is_loopback(host):
+        raise ValueError(
+            f"{value!r} is reachable from other machines, and without authentication a collector listens on loopback "
+            f"only: anybody could read or write runs. Write 127.0.0.1:{port}, and put an authenticating proxy in front"
+        )
+    return value
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _defaults_where_null(value: object) -> object:
+    """`grpc:` with nothing after it means: on, with defaults (as in every collector configuration)."""
+    if isinstance(value, dict):
+        return {key: {} if part is None else part for key, part in value.items()}
+    return value
+
+
+Endpoint = Annotated[str, AfterValidator(_endpoint)]
+LoopbackEndpoint = Annotated[str, AfterValidator(_loopback)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+
+
+class GrpcConfig(Strict):
+    """OTLP over gRPC."""
+
+    endpoint: LoopbackEndpoint = "127.0.0.1:4317"
+    max_recv_msg_size_mib: int = Field(default=64, ge=1, le=1024)
+
+
+class HttpConfig(Strict):
+    """OTLP over HTTP, protobuf and JSON. The size limit is in bytes and holds after decompression."""
+
+    endpoint: LoopbackEndpoint = "127.0.0.1:4318"
+    max_request_body_size: int = Field(default=64 * MIB, ge=1024, le=1024 * MIB)
+
+
+class ProtocolsConfig(Strict):
+    """A protocol is on when its key is there, even with nothing after it."""
+
+    grpc: GrpcConfig | None = None
+    http: HttpConfig | None = None
+
+
+class AdmissionConfig(Strict):
+    """How many bytes of requests may be in memory at once; above it clients are told to come back."""
+
+    request_limit_mib: int = Field(default=256, ge=1, le=64 * 1024)
+
+
+class OtlpConfig(Strict):
+    """The receiver `otlp`."""
+
+    protocols: Annotated[ProtocolsConfig, BeforeValidator(_defaults_where_null)] = ProtocolsConfig(
+        grpc=GrpcConfig(), http=HttpConfig()
+    )
+    admission: AdmissionConfig = AdmissionConfig()
+
+    @model_validator(mode="after")
+    def _check(self) -> "OtlpConfig":
+        grpc, http = self.protocols.grpc, self.protocols.http
+        if grpc is None and http is None:
+            raise ValueError("protocols names no protocol: write grpc:, http: or both")
+        if grpc and http and grpc.endpoint == http.endpoint and not grpc.endpoint.endswith(":0"):
+            raise ValueError(f"grpc and http both listen on {grpc.endpoint}: give each a port of its own")
+        largest = max(grpc.max_recv_msg_size_mib * MIB if grpc else 0, http.max_request_body_size if http else 0)
+        if largest > self.admission.request_limit_mib * MIB:
+            raise ValueError(
+                f"admission::request_limit_mib is {self.admission.request_limit_mib}, less than one request of the "
+                f"permitted size ({-(-largest // MIB)} MiB)"
+            )
+        return self
+
+
+class HealthCheckConfig(Strict):
+    """The extension `health_check`: GET answers 200 once the collector is ready. Shows nothing else."""
+
+    endpoint: Endpoint = "127.0.0.1:13133"
+    path: str = Field(default="/", pattern="^/")
+
+
+class ReadApiConfig(Strict):
+    """The extension `read_api`: where the command line asks for runs. Always on; port 0 takes a free one."""
+
+    endpoint: LoopbackEndpoint = "127.0.0.1:0"
+
+
+class LogsConfig(Strict):
+    """The collector's own log, on stderr."""
+
+    level: Literal["debug", "info", "warn", "error"] = "info"
+    encoding: Literal["console", "json"] = "console"
+
+
+class TelemetryConfig(Strict):
+    """What the collector says about itself."""
+
+    logs: LogsConfig = LogsConfig()
+
+
+class PipelineConfig(Strict):
+    """The way of one signal: component ids, in order."""
+
+    receivers: Texts = Field(min_length=1)
+    processors: Texts = Field(min_length=1)
+    exporters: Texts = Field(min_length=1)
+
+
+class ServiceConfig(Strict):
+    """What of the declared is started. The file is checked pipeline by pipeline, so `pipelines` stays empty here."""
+
+    pipelines: dict[str, PipelineConfig] = {}
+    extensions: Texts = ()
+    telemetry: TelemetryConfig = TelemetryConfig()
+
+
+class SchemaConfig(Strict):
+    """The processor `schema`."""
+
+
+class RedactConfig(Strict):
+    """The processor `redact`."""
+
+    entities: Texts = ("EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO")
+    regions: Texts = ("US", "GB")
+
+
+class SplitConfig(Strict):
+    """The processor `split`: strings of this many bytes or more are stored once, by their hash."""
+
+    threshold_bytes: int = Field(default=256, ge=64, le=64 * 1024)
+
+
+class FilesConfig(Strict):
+    """The exporter `files`: heavy parts in a directory."""
+
+    path: str | None = Field(default=None, min_length=1)
+
+
+class ClickHouseConfig(Strict):
+    """The exporter `clickhouse`, on the embedded engine in a directory."""
+
+    path: str | None = Field(default=None, min_length=1)
+
+
+Role = Literal["receivers", "processors", "exporters", "extensions"]
+Types = Mapping[Role, Mapping[str, type[Strict]]]
+
+TYPES: Types = MappingProxyType(
+    {
+        "receivers": {"otlp": OtlpConfig},
+        "processors": {"schema": SchemaConfig, "redact": RedactConfig, "split": SplitConfig},
+        "exporters": {"files": FilesConfig, "clickhouse": ClickHouseConfig},
+        "extensions": {"health_check": HealthCheckConfig, "read_api": ReadApiConfig},
+    }
+)
+"""Role -> component type -> what may be written for it."""
