@@ -1,10 +1,10 @@
 """The Protocols of stores, and what a store is asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
-from runreel.values import DEFAULT_TENANT, Run, RunSummary
+from runreel.values import DEFAULT_TENANT, LogEvent, Payload, Run, RunSummary, SpanRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,93 @@ class BlobStore(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What a store knows of a trace without reading its rows. Times in nanoseconds since 1970.
+
+    `started_ns` and `ended_ns` are the sender's (a trace of log events alone starts at 2**64-1), `changed_ns` is when
+    the last of it arrived, by our clock. `steps`: it has a span that is a step of a run.
+    """
+
+    trace_id: str
+    steps: bool
+    started_ns: int
+    ended_ns: int
+    changed_ns: int
+    run_hints: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """A part as a database holds it, not verified. `data` is None where its bytes are in the blob store."""
+
+    sha256: str
+    size: int
+    media_type: str
+    data: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class CachedRun:
+    """A line of the cache of runs: what came out when the traces of `cluster` were assembled together.
+
+    `anchor` is the smallest id in the cluster, `changed_ns` the newest news that were seen, `derivation` names the code
+    that assembled. `summary` is None where the traces made no run.
+    """
+
+    anchor: str
+    cluster: tuple[str, ...]
+    changed_ns: int
+    assembled_ns: int
+    derivation: str
+    summary: RunSummary | None
+
+
+class Database(Protocol):
+    """The rows that runs are assembled from. Exact before any merge: a batch sent twice is there once.
+
+    Raises StoreError where it cannot be read, CorruptError where a row is not what was written.
+    """
+
+    def recent(self, tenant: str, *, since_ns: int | None, limit: int, offset: int) -> Sequence[Trace]:
+        """Return traces with steps, latest start first."""
+        ...
+
+    def traces(self, tenant: str, trace_ids: Sequence[str]) -> Sequence[Trace]:
+        """Return what is known of these traces; those that are not there are left out."""
+        ...
+
+    def named(self, tenant: str, what: Literal["run", "instance"], names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return the traces in which a sender gave a run, or an instance of a service, one of these names."""
+        ...
+
+    def starting_with(self, tenant: str, prefix: str, limit: int) -> Sequence[str]:
+        """Return ids of traces with steps: the trace id, or what the sender called the run, starts with the prefix."""
+        ...
+
+    def rows(self, tenant: str, trace_ids: Sequence[str]) -> tuple[Sequence[SpanRow], Sequence[LogEvent]]:
+        """Return every span and log event of these traces, heavy values still as references."""
+        ...
+
+    def payloads(self, tenant: str, hashes: Sequence[str]) -> Mapping[str, Payload]:
+        """Return payloads by the SHA-256 of their ref, not verified; those that are not there are left out."""
+        ...
+
+    def parts(self, tenant: str, hashes: Sequence[str]) -> Mapping[str, StoredPart]:
+        """Return parts by SHA-256, not verified; those that are not there are left out."""
+        ...
+
+    def cached(self, tenant: str, anchors: Sequence[str]) -> Mapping[str, Sequence[CachedRun]]:
+        """Return, by anchor, the lines of the latest assembly."""
+        ...
+
+    def remember(self, tenant: str, runs: Sequence[CachedRun]) -> None:
+        """Write lines of the cache. Twice is harmless."""
+
+    def shutdown(self) -> None: ...
 
 
 class RunStore(Protocol):

@@ -1,0 +1,292 @@
+"""Stores split batches in ClickHouse tables, and reads back the rows that runs are assembled from.
+
+Order of writing: heavy parts to the blob store, then parts, payloads, log events, what is known of each trace, and the
+spans last, so that no row names what is not stored. Each table collapses rows by key on read, so a batch that is
+sent again, whole or in part, changes nothing.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import zstandard
+
+from runreel.errors import CorruptError
+from runreel.exporters import rows, tables
+from runreel.exporters.engine import Engine, new_token
+from runreel.exporters.files import unpack
+from runreel.storage import BlobStore, CachedRun, StoredPart, Trace
+from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
+
+T = TypeVar("T")
+_LEVEL = 3
+# Names in one query: their text travels with it.
+_CHUNK = 500
+_SPANS = (
+    "SELECT trace_id, span_id, copy, parent_id, span_kind, status, start_ns, end_ns, facts, record, scope, resource "
+    "FROM runreel.spans FINAL WHERE tenant = {tenant:String} AND trace_id IN {names:Array(String)}"
+)
+_LOGS = (
+    "SELECT trace_id, span_id, copy, severity, time_ns, observed_ns, record, scope, resource "
+    "FROM runreel.log_events FINAL WHERE tenant = {tenant:String} AND trace_id IN {names:Array(String)}"
+)
+_PAYLOADS = (
+    "SELECT sha256, size, state, reason, skeleton, parts FROM runreel.payloads "
+    "WHERE tenant = {tenant:String} AND sha256 IN (SELECT unhex(arrayJoin({names:Array(String)})))"
+)
+_PARTS = (
+    "SELECT sha256, size, media_type, codec, place, data FROM runreel.parts "
+    "WHERE tenant = {tenant:String} AND sha256 IN (SELECT unhex(arrayJoin({names:Array(String)})))"
+)
+_CACHED = (
+    "SELECT anchor, cluster, changed_ns, assembled_ns, derivation, run_id, trace_ids, agent_id, started_ns, ended_ns, "
+    "outcome, open, model_calls, tool_calls, retrievals, replayable, parent_run_id, replay_of, user_ref, env, revision "
+    "FROM runreel.runs WHERE tenant = {tenant:String} AND anchor IN {names:Array(String)}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What of the store can be set.
+
+    Attributes:
+        inline_bytes: Parts of more bytes than this go to the blob store, where there is one.
+        memo_parts: How many parts written lately are remembered, and not written again. 0: none.
+        memo_s: For how long. Must stay under half the grace of whatever sweeps parts that nothing names.
+    """
+
+    inline_bytes: int = 32 * 1024
+    memo_parts: int = 100_000
+    memo_s: float = 600.0
+
+
+class ClickHouse:
+    """An Exporter, and the Database that runs are read from. Thread-safe; owns its engine.
+
+    Args:
+        engine: An open engine.
+        blobs: Where heavy parts go; None keeps every part in the table.
+        settings: See Settings.
+        clock: Our time in nanoseconds since 1970: when a batch arrived.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        blobs: BlobStore | None = None,
+        settings: Settings | None = None,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._engine = engine
+        self._blobs = blobs
+        self._settings = settings or Settings()
+        self._clock = clock
+        self._writing = threading.Lock()
+        self._arrived_ns = 0
+        self._failed: tuple[SplitBatch, str] | None = None
+        self._known = _Memo(self._settings.memo_parts, self._settings.memo_s)
+        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+
+    def start(self) -> None:
+        """Do the first insert of the process, which costs most of a second, before anybody waits for it."""
+        ((version,),) = self._engine.query("SELECT max(version) FROM runreel.schema_version")
+        self._engine.insert("schema_version", {"version": [version]}, new_token())
+
+    def export(self, batch: SplitBatch) -> None:
+        """Store a batch, durable on return; the same batch again changes nothing.
+
+        Raises:
+            RetryableError, PermanentError: without a word of the data.
+        """
+        with self._writing:
+            token = self._failed[1] if self._failed and self._failed[0] is batch else new_token()
+            # Kept until it went through: a retry of this very flush must use the same token.
+            self._failed = (batch, token)
+            self._write(batch, token)
+            self._failed = None
+
+    def forget_known(self) -> None:
+        """Forget which parts are stored; whoever deletes parts calls this first."""
+        with self._writing:
+            self._known.clear()
+
+    def shutdown(self) -> None:
+        """Close the engine."""
+        self._engine.close()
+
+    def _write(self, batch: SplitBatch, token: str) -> None:
+        # Never twice the same, and never back: a reader tells news from what it has seen by this number.
+        arrived = self._arrived_ns = max(self._arrived_ns + 1, self._clock())
+        parts = {part.sha256: part for part in batch.parts if not self._known.holds((batch.tenant, part.sha256))}
+        payloads = {payload.ref.sha256: payload for payload in batch.payloads}
+        self._engine.insert("parts", self._part_columns([*parts.values()], arrived), token)
+        self._engine.insert("payloads", tables.payload_columns([*payloads.values()], arrived), token)
+        self._engine.insert("log_events", rows.log_columns(batch.logs, arrived), token)
+        traces = rows.traces_of(batch.rows, batch.logs, arrived)
+        self._engine.insert("trace_names", tables.name_columns(batch.tenant, traces), token)
+        self._engine.insert("traces", tables.trace_columns(batch.tenant, traces), token)
+        self._engine.insert("spans", rows.span_columns(batch.rows, arrived), token)
+        for sha256 in parts:
+            self._known.add((batch.tenant, sha256))
+
+    def _part_columns(self, parts: Sequence[Part], arrived_ns: int) -> Mapping[str, Sequence[Any]]:
+        data, codecs, places = [], [], []
+        for part in parts:
+            if self._blobs is not None and len(part.data) > self._settings.inline_bytes:
+                self._blobs.put(part.tenant, part.sha256, part.data, part.media_type)
+                packed, codec, place = b"", "none", "blobs"
+            else:
+                packed, codec, place = self._compressor.compress(part.data), "zstd", "table"
+                if len(packed) >= len(part.data):
+                    packed, codec = part.data, "none"
+            data.append(packed)
+            codecs.append(codec)
+            places.append(place)
+        return {
+            "tenant": [part.tenant for part in parts],
+            "sha256": [bytes.fromhex(part.sha256) for part in parts],
+            "size": [len(part.data) for part in parts],
+            "media_type": [part.media_type for part in parts],
+            "codec": codecs,
+            "place": places,
+            "data": data,
+            "arrived_ns": [arrived_ns] * len(parts),
+        }
+
+    # --- Database ---
+
+    def recent(self, tenant: str, *, since_ns: int | None, limit: int, offset: int) -> Sequence[Trace]:
+        """Return traces with steps, latest start first."""
+        found = self._engine.query(
+            "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints, instances FROM runreel.trace_news "
+            "WHERE tenant = {tenant:String} AND steps = 1 AND started_ns >= {since:UInt64} "
+            "ORDER BY started_ns DESC, trace_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}",
+            {"tenant": tenant, "since": max(0, since_ns or 0), "limit": limit, "offset": offset},
+        )
+        return [tables.trace(row) for row in found]
+
+    def traces(self, tenant: str, trace_ids: Sequence[str]) -> Sequence[Trace]:
+        """Return what is known of these traces."""
+        sql = (
+            "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints, instances FROM runreel.trace_news "
+            "WHERE tenant = {tenant:String} AND trace_id IN {names:Array(String)} ORDER BY trace_id"
+        )
+        return [tables.trace(row) for row in self._by_name(sql, tenant, trace_ids)]
+
+    def named(self, tenant: str, what: Literal["run", "instance"], names: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return the traces in which a sender used one of these names."""
+        sql = (
+            "SELECT DISTINCT name, trace_id FROM runreel.trace_names WHERE tenant = {tenant:String} "
+            "AND what = {what:String} AND name IN {names:Array(String)} ORDER BY name, trace_id"
+        )
+        found: dict[str, list[str]] = {}
+        for name, trace_id in self._by_name(sql, tenant, names, {"what": what}):
+            found.setdefault(name, []).append(trace_id)
+        return found
+
+    def starting_with(self, tenant: str, prefix: str, limit: int) -> Sequence[str]:
+        """Return ids of traces with steps: the trace id, or what the sender called the run, starts with the prefix."""
+        found = self._engine.query(
+            "SELECT trace_id FROM runreel.trace_news WHERE tenant = {tenant:String} AND steps = 1 AND "
+            "(startsWith(trace_id, {prefix:String}) OR trace_id IN ("
+            "SELECT trace_id FROM runreel.trace_names WHERE tenant = {tenant:String} AND what = 'run' "
+            "AND startsWith(name, {prefix:String}))) ORDER BY trace_id LIMIT {limit:UInt64}",
+            {"tenant": tenant, "prefix": prefix, "limit": limit},
+        )
+        return [trace_id for (trace_id,) in found]
+
+    def rows(self, tenant: str, trace_ids: Sequence[str]) -> tuple[Sequence[SpanRow], Sequence[LogEvent]]:
+        """Return every span and log event of these traces."""
+        spans = self._by_name(_SPANS, tenant, trace_ids)
+        logs = self._by_name(_LOGS, tenant, trace_ids)
+        return (
+            [_decoded(rows.span_row, tenant, row, "span") for row in spans],
+            [_decoded(rows.log_event, tenant, row, "log event") for row in logs],
+        )
+
+    def payloads(self, tenant: str, hashes: Sequence[str]) -> Mapping[str, Payload]:
+        """Return payloads by the SHA-256 of their ref."""
+        return {
+            sha256.hex(): Payload(
+                tenant, Ref(sha256.hex(), size, state, reason), skeleton, tuple(part.hex() for part in parts)
+            )
+            for sha256, size, state, reason, skeleton, parts in self._by_name(_PAYLOADS, tenant, hashes)
+        }
+
+    def parts(self, tenant: str, hashes: Sequence[str]) -> Mapping[str, StoredPart]:
+        """Return parts by SHA-256."""
+        found = {}
+        for sha256, size, media_type, codec, place, data in self._by_name(_PARTS, tenant, hashes, binary=("data",)):
+            name = sha256.hex()
+            if place == "blobs":
+                found[name] = StoredPart(name, size, media_type, None)
+                continue
+            raw = unpack(data, size) if codec == "zstd" else data
+            if raw is None:
+                raise CorruptError(f"part sha256:{name} is damaged: its row in runreel.parts does not decompress")
+            found[name] = StoredPart(name, size, media_type, raw)
+        return found
+
+    def cached(self, tenant: str, anchors: Sequence[str]) -> Mapping[str, Sequence[CachedRun]]:
+        """Return, by anchor, the lines of the latest assembly."""
+        found: dict[str, list[CachedRun]] = {}
+        for row in self._by_name(_CACHED, tenant, anchors):
+            run = tables.cached_run(tenant, row)
+            others = found.get(run.anchor, [])
+            if not others or run.assembled_ns > others[0].assembled_ns:
+                found[run.anchor] = [run]
+            elif run.assembled_ns == others[0].assembled_ns:
+                others.append(run)
+        return {anchor: list(dict.fromkeys(runs)) for anchor, runs in found.items()}
+
+    def remember(self, tenant: str, runs: Sequence[CachedRun]) -> None:
+        """Write lines of the cache."""
+        lines = [tables.cached_line(tenant, run) for run in runs]
+        if lines:
+            self._engine.insert("runs", {name: [line[name] for line in lines] for name in lines[0]}, new_token())
+
+    def _by_name(
+        self,
+        sql: str,
+        tenant: str,
+        names: Sequence[str],
+        more: Mapping[str, Any] | None = None,
+        binary: Sequence[str] = (),
+    ) -> Iterator[Sequence[Any]]:
+        """Run a query over many names in pieces."""
+        unique = list(dict.fromkeys(names))
+        for start in range(0, len(unique), _CHUNK):
+            asked = {"tenant": tenant, "names": unique[start : start + _CHUNK], **(more or {})}
+            yield from self._engine.query(sql, asked, binary=binary)
+
+
+class _Memo:
+    """Remembers a bounded number of things for a bounded time."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._since: OrderedDict[tuple[str, str], float] = OrderedDict()
+
+    def holds(self, thing: tuple[str, str]) -> bool:
+        since = self._since.get(thing)
+        return since is not None and time.monotonic() - since < self._seconds
+
+    def add(self, thing: tuple[str, str]) -> None:
+        self._since.pop(thing, None)
+        self._since[thing] = time.monotonic()
+        while len(self._since) > self._most:
+            self._since.popitem(last=False)
+
+    def clear(self) -> None:
+        self._since.clear()
+
+
+def _decoded(decode: Callable[[str, Sequence[Any]], T], tenant: str, row: Sequence[Any], what: str) -> T:
+    try:
+        return decode(tenant, row)
+    except (ValueError, TypeError, KeyError):
+        where = f"{what} {row[1]} of trace {row[0]}"
+    raise CorruptError(f"{where}: its row is not what this version writes; the store is damaged, or of a newer RunReel")

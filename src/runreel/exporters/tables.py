@@ -1,0 +1,113 @@
+"""Payloads, traces and the cache of runs as table rows and back; rows.py does the same for spans and log events."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runreel.exporters.rows import searchable
+from runreel.storage import CachedRun, Trace
+from runreel.values import Payload, RunSummary
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+def payload_columns(payloads: Sequence[Payload], arrived_ns: int) -> Columns:
+    """Return the columns of table `payloads`."""
+    return {
+        "tenant": [payload.tenant for payload in payloads],
+        "sha256": [bytes.fromhex(payload.ref.sha256) for payload in payloads],
+        "size": [payload.ref.size for payload in payloads],
+        "state": [payload.ref.state for payload in payloads],
+        "reason": [payload.ref.reason for payload in payloads],
+        "skeleton": [payload.skeleton for payload in payloads],
+        "parts": [[bytes.fromhex(part) for part in payload.parts] for payload in payloads],
+        "arrived_ns": [arrived_ns] * len(payloads),
+    }
+
+
+def trace_columns(tenant: str, traces: Sequence[Trace]) -> Columns:
+    """Return the columns of table `traces`."""
+    return {
+        "tenant": [tenant] * len(traces),
+        "trace_id": [trace.trace_id for trace in traces],
+        "steps": [int(trace.steps) for trace in traces],
+        "started_ns": [trace.started_ns for trace in traces],
+        "ended_ns": [trace.ended_ns for trace in traces],
+        "changed_ns": [trace.changed_ns for trace in traces],
+        "run_hints": [list(trace.run_hints) for trace in traces],
+        "instances": [list(trace.instances) for trace in traces],
+    }
+
+
+def name_columns(tenant: str, traces: Sequence[Trace]) -> Columns:
+    """Return the columns of table `trace_names`."""
+    names = [("run", name, trace.trace_id) for trace in traces for name in trace.run_hints]
+    names += [("instance", name, trace.trace_id) for trace in traces if trace.steps for name in trace.instances]
+    return {
+        "tenant": [tenant] * len(names),
+        "what": [what for what, _, _ in names],
+        "name": [name for _, name, _ in names],
+        "trace_id": [trace_id for _, _, trace_id in names],
+    }
+
+
+def trace(row: Sequence[Any]) -> Trace:
+    """Return a row of view `trace_news`."""
+    trace_id, steps, started_ns, ended_ns, changed_ns, hints, instances = row
+    return Trace(trace_id, bool(steps), started_ns, ended_ns, changed_ns, tuple(hints), tuple(instances))
+
+
+def cached_line(tenant: str, run: CachedRun) -> dict[str, Any]:
+    """Return a row of table `runs`."""
+    summary = run.summary or RunSummary(tenant, "", (), "", 0, 0, "ok", False, 0, 0, 0, "none")
+    return {
+        "tenant": tenant,
+        "anchor": run.anchor,
+        "cluster": list(run.cluster),
+        "changed_ns": run.changed_ns,
+        "assembled_ns": run.assembled_ns,
+        "derivation": run.derivation,
+        "run_id": searchable(summary.run_id),
+        "trace_ids": list(summary.trace_ids),
+        "agent_id": searchable(summary.agent_id),
+        "started_ns": summary.started_ns,
+        "ended_ns": summary.ended_ns,
+        "outcome": summary.outcome,
+        "open": summary.open,
+        "model_calls": summary.model_calls,
+        "tool_calls": summary.tool_calls,
+        "retrievals": summary.retrievals,
+        "replayable": summary.replayable,
+        "parent_run_id": searchable(summary.parent_run_id or ""),
+        "replay_of": searchable(summary.replay_of or ""),
+        "user_ref": searchable(summary.user_ref or ""),
+        "env": searchable(summary.env),
+        "revision": summary.revision,
+    }
+
+
+def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
+    """Return what `cached_line` made the row from: the cache's own columns, then those of the summary."""
+    anchor, cluster, changed_ns, assembled_ns, derivation, run_id, trace_ids, agent_id, started_ns, ended_ns = row[:10]
+    outcome, open_, models, tools, retrievals, replayable, parent, replay_of, user, env, revision = row[10:]
+    summary = None
+    if run_id:
+        summary = RunSummary(
+            tenant=tenant,
+            run_id=run_id,
+            trace_ids=tuple(trace_ids),
+            agent_id=agent_id,
+            started_ns=started_ns,
+            ended_ns=ended_ns,
+            outcome=outcome,
+            open=open_,
+            model_calls=models,
+            tool_calls=tools,
+            retrievals=retrievals,
+            replayable=replayable,
+            parent_run_id=parent or None,
+            replay_of=replay_of or None,
+            user_ref=user or None,
+            env=env,
+            revision=revision,
+        )
+    return CachedRun(anchor, tuple(cluster), changed_ns, assembled_ns, derivation, summary)
