@@ -117,7 +117,7 @@ class _Reader:
             self.problem(("service",) if "service" in data else (), missing)
             return None
         pipelines = dict(self.pipelines(body.get("pipelines"), data))
-        rest = {key: value for key, value in body.items() if key != "pipelines" and value is not None}
+        rest = {key: value for key, value in body.items() if key != "pipelines"}
         service: ServiceConfig | None = self.model(ServiceConfig, rest, ("service",))
         self.references("extensions", _texts(body.get("extensions")), data, ("service", "extensions"))
         if service is None:

@@ -18,6 +18,14 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _default_where_null(cls, body: object) -> object:
+        """`telemetry:` with nothing after it means the default; an unknown key stays one."""
+        if not isinstance(body, dict):
+            return body
+        return {key: value for key, value in body.items() if value is not None or key not in cls.model_fields}
+
 
 def split_endpoint(endpoint: str) -> tuple[str, int]:
     """Split `host:port` (IPv6 in brackets). An empty host means every address. Raises ValueError."""
@@ -60,7 +68,7 @@ def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _defaults_where_null(value: object) -> object:
+def _on_where_null(value: object) -> object:
     """`grpc:` with nothing after it means: on, with defaults (as in every collector configuration)."""
     if isinstance(value, dict):
         return {key: {} if part is None else part for key, part in value.items()}
@@ -102,7 +110,7 @@ class AdmissionConfig(Strict):
 class OtlpConfig(Strict):
     """The receiver `otlp`."""
 
-    protocols: Annotated[ProtocolsConfig, BeforeValidator(_defaults_where_null)] = ProtocolsConfig(
+    protocols: Annotated[ProtocolsConfig, BeforeValidator(_on_where_null)] = ProtocolsConfig(
         grpc=GrpcConfig(), http=HttpConfig()
     )
     admission: AdmissionConfig = AdmissionConfig()
@@ -169,10 +177,21 @@ class SchemaConfig(Strict):
     """The processor `schema`."""
 
 
+Entity = Literal["EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO"]
+
+
 class RedactConfig(Strict):
     """The processor `redact`."""
 
-    entities: Texts = ("EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO")
+    entities: Annotated[tuple[Entity, ...], BeforeValidator(_as_tuple)] = (
+        "EMAIL",
+        "PHONE",
+        "CARD",
+        "IBAN",
+        "IP",
+        "SSN",
+        "CRYPTO",
+    )
     regions: Texts = ("US", "GB")
 
 

@@ -89,7 +89,7 @@ def find(home: Path, *, say: Callable[[str], object]) -> Collector | None:
     reason = stale(found)
     if reason is None:
         return found
-    say(f"{home / FILE} is stale: {reason}; opening the store directly")
+    say(f"{home / FILE} is stale: {reason}; no collector runs here")
     return None
 
 

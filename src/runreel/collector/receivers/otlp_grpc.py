@@ -13,12 +13,11 @@ from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untype
 
 from runreel import otlp
 from runreel.collector import ports, telemetry
-from runreel.collector.admission import Admission
 from runreel.collector.http import GRACE_S
 from runreel.collector.logs import describe
-from runreel.collector.pipeline import Pipeline, Request
+from runreel.collector.pipeline import Request
+from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.refusal import Refusal, refuse, too_large
-from runreel.collector.telemetry import Telemetry
 from runreel.errors import RunReelError
 
 _METHODS: dict[str, Literal["traces", "logs", "metrics"]] = {
@@ -39,10 +38,8 @@ Handler = Callable[[bytes, Any], Awaitable[bytes]]
 class OtlpGrpc:
     """A gRPC server. `bind`, `start`, `stop`, all in the event loop."""
 
-    def __init__(self, pipeline: Pipeline, admission: Admission, counts: Telemetry, limit_bytes: int) -> None:
-        self._pipeline = pipeline
-        self._admission = admission
-        self._counts = counts
+    def __init__(self, intake: Intake, limit_bytes: int) -> None:
+        self._intake = intake
         self._limit_bytes = limit_bytes
         self._server = grpc.aio.server(
             options=[
@@ -82,7 +79,7 @@ class OtlpGrpc:
         for method, signal in _METHODS.items():
             if signal == "metrics":
                 handlers[method] = self._metrics
-            elif signal in self._pipeline.signals:
+            elif signal in self._intake.signals:
                 handlers[method] = self._export(signal)
         return handlers
 
@@ -95,15 +92,13 @@ class OtlpGrpc:
             except asyncio.CancelledError:
                 raise  # the client gave up; what it sent is stored all the same
             except Exception as error:  # noqa: BLE001  a bug: the library would put its text into the answer and the log
-                self._counts.add(telemetry.BUGS, where="grpc")
+                self._intake.counts.add(telemetry.BUGS, where="grpc")
                 _log.error("a request failed unexpectedly", extra={"signal": signal, "error": describe(error)})
                 refusal = refuse(RunReelError())
             else:
-                self._counts.add(telemetry.REQUESTS, transport="grpc", signal=signal, outcome="ok")
+                self._intake.took("grpc", signal)
                 return answer
-            self._counts.add(telemetry.REQUESTS, transport="grpc", signal=signal, outcome=refusal.outcome)
-            if refusal.reason:
-                self._counts.add(telemetry.REFUSED, transport="grpc", reason=refusal.reason)
+            self._intake.refused("grpc", signal, refusal)
             await context.abort(_CODES[refusal.grpc_code], refusal.message, _trailers(refusal))
             raise AssertionError  # abort raises
 
@@ -112,16 +107,16 @@ class OtlpGrpc:
     async def _take(self, signal: otlp.Signal, body: bytes) -> bytes:
         if len(body) > self._limit_bytes:
             raise too_large(len(body), self._limit_bytes)
-        with self._admission.lease() as lease:
+        with self._intake.admission.lease() as lease:
             lease.grow(len(body))
             gzipped = body.startswith(_GZIP_MAGIC)
             request = Request(signal, "protobuf", body, gzipped, self._limit_bytes)
             del body
-            rejected = await self._pipeline.consume(request, lease)
+            rejected = await self._intake.pipeline.consume(request, lease)
             return otlp.encode_response(signal, "protobuf", rejected)
 
     async def _metrics(self, body: bytes, context: Any) -> bytes:  # noqa: ARG002  the signature is the library's
-        self._counts.add(telemetry.METRICS_DROPPED, transport="grpc")
+        self._intake.dropped_metrics("grpc")
         return otlp.encode_response("metrics", "protobuf", ())
 
 

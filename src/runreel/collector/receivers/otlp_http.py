@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from runreel import otlp
-from runreel.collector import telemetry
-from runreel.collector.admission import Admission, Lease
-from runreel.collector.pipeline import Pipeline, Request
+from runreel.collector.admission import Lease
+from runreel.collector.pipeline import Request
+from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.refusal import NOT_FOUND, UNIMPLEMENTED, refuse, too_large
-from runreel.collector.telemetry import Telemetry
 from runreel.errors import DecodeError, RunReelError
 
 Message = MutableMapping[str, Any]
@@ -41,10 +40,8 @@ class _Answer:
 class OtlpHttp:
     """An ASGI application. Every answer is in the encoding of its request; none holds text of one."""
 
-    def __init__(self, pipeline: Pipeline, admission: Admission, counts: Telemetry, limit_bytes: int) -> None:
-        self._pipeline = pipeline
-        self._admission = admission
-        self._counts = counts
+    def __init__(self, intake: Intake, limit_bytes: int) -> None:
+        self._intake = intake
         self._limit_bytes = limit_bytes
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -60,10 +57,10 @@ class OtlpHttp:
 
     async def _answer(self, scope: MutableMapping[str, Any], receive: Receive) -> _Answer:
         signal = _PATHS.get(scope["path"])
-        served = signal is not None and (signal == "metrics" or signal in self._pipeline.signals)
+        served = signal is not None and (signal == "metrics" or signal in self._intake.signals)
         if signal is None or not served:
             await _drain(receive, 0)
-            known = ", ".join(path for path, name in _PATHS.items() if name in {*self._pipeline.signals, "metrics"})
+            known = ", ".join(path for path, name in _PATHS.items() if name in {*self._intake.signals, "metrics"})
             return _Answer(404, otlp.encode_status("json", NOT_FOUND, f"no such path: POST to {known}"), "json")
         if scope["method"] != "POST":
             await _drain(receive, 0)
@@ -72,7 +69,7 @@ class OtlpHttp:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         encoding = _TYPES.get(headers.get(b"content-type", "").partition(";")[0].strip().lower())
         try:
-            with self._admission.lease() as lease:
+            with self._intake.admission.lease() as lease:
                 body = await self._body(headers, receive, lease)
                 return await self._take(signal, encoding, headers, body, lease)
         except RunReelError as error:
@@ -92,12 +89,12 @@ class OtlpHttp:
         if compression not in {"", "identity", "gzip"}:
             raise DecodeError("the content encoding must be gzip or none", "unsupported_encoding")
         if signal == "metrics":
-            self._counts.add(telemetry.METRICS_DROPPED, transport="http")
+            self._intake.dropped_metrics("http")
             return _Answer(200, otlp.encode_response(signal, encoding, ()), encoding)
         request = Request(signal, encoding, body, compression == "gzip", self._limit_bytes)
         del body
-        rejected = await self._pipeline.consume(request, lease)
-        self._counts.add(telemetry.REQUESTS, transport="http", signal=signal, outcome="ok")
+        rejected = await self._intake.pipeline.consume(request, lease)
+        self._intake.took("http", signal)
         return _Answer(200, otlp.encode_response(signal, encoding, rejected), encoding)
 
     async def _body(self, headers: dict[bytes, str], receive: Receive, lease: Lease) -> bytes:
@@ -128,9 +125,7 @@ class OtlpHttp:
 
     def _refused(self, signal: SignalName, encoding: otlp.Encoding, error: RunReelError) -> _Answer:
         refusal = refuse(error)
-        self._counts.add(telemetry.REQUESTS, transport="http", signal=signal, outcome=refusal.outcome)
-        if refusal.reason:
-            self._counts.add(telemetry.REFUSED, transport="http", reason=refusal.reason)
+        self._intake.refused("http", signal, refusal)
         headers: tuple[tuple[bytes, bytes], ...] = ()
         if refusal.retry_after_s is not None:
             headers = ((b"retry-after", str(max(1, math.ceil(refusal.retry_after_s))).encode()),)

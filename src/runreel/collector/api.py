@@ -1,0 +1,136 @@
+"""The read API on loopback: lists of runs, one run, its reel, one part. Every request needs the bearer token."""
+
+import hmac
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from runreel.collector.logs import describe
+from runreel.errors import CorruptError, NotFoundError, RunReelError, UsageError
+from runreel.runs.document import run_document, summary_document
+from runreel.storage import RunQuery, RunStore
+from runreel.values import DEFAULT_TENANT
+
+_STATUS: dict[type[RunReelError], int] = {NotFoundError: 404, UsageError: 409, CorruptError: 422}
+_log = logging.getLogger(__name__)
+T = TypeVar("T")
+Scope = MutableMapping[str, Any]
+
+
+class ReadApi:
+    """An ASGI application over a RunStore. Reads run in threads; the store is thread-safe."""
+
+    def __init__(self, runs: RunStore, token: str, tenant: str = DEFAULT_TENANT) -> None:
+        self._runs = runs
+        self._token = token.encode()
+        self._tenant = tenant
+        self._app = Starlette(
+            routes=[
+                Route("/api/v1/health", self._health),
+                Route("/api/v1/runs", self._list),
+                Route("/api/v1/runs/{name}", self._one),
+                Route("/api/v1/runs/{name}/reel", self._reel),
+                Route("/api/v1/parts/{sha256}", self._part),
+            ],
+            exception_handlers={404: _no_route, 405: _no_method},
+        )
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Answer one request; 401 without the token, whatever it asks for."""
+        answer: Callable[[Scope, Any, Any], Awaitable[None]] = self._app
+        if not self._allowed(scope):
+            answer = _error(401, "a bearer token is needed: collector.json holds it", {"WWW-Authenticate": "Bearer"})
+        await answer(scope, receive, send)
+
+    def _allowed(self, scope: Scope) -> bool:
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        kind, _, token = given.partition(b" ")
+        return kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
+
+    async def _health(self, _: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def _list(self, request: Request) -> Response:
+        try:
+            query = self._query(request)
+        except ValueError as error:
+            return _error(400, str(error))
+        return await self._read(
+            lambda: self._runs.runs(query),
+            lambda found: JSONResponse({"runs": [summary_document(summary) for summary in found]}),
+        )
+
+    def _query(self, request: Request) -> RunQuery:
+        given = request.query_params
+        known = {"since_ns", "agent", "outcome", "replays", "limit"}
+        for name in given:
+            if name not in known:
+                raise ValueError(f"unknown parameter {name[:40]!r}: known are {', '.join(sorted(known))}")
+        since = given.get("since_ns")
+        return RunQuery(
+            tenant=self._tenant,
+            since_ns=None if since is None else _number("since_ns", since),
+            agent=given.get("agent"),
+            outcome=given.get("outcome"),
+            replays=given.get("replays", "false").lower() in {"1", "true", "yes"},
+            limit=_number("limit", given.get("limit", "100")),
+        )
+
+    async def _one(self, request: Request) -> Response:
+        return await self._read(
+            lambda: self._runs.run(self._tenant, self._resolved(request)),
+            lambda run: JSONResponse(run_document(run)),
+        )
+
+    async def _reel(self, request: Request) -> Response:
+        return await self._read(
+            lambda: self._runs.reel(self._tenant, self._resolved(request)),
+            lambda reel: Response(reel, media_type="application/zip"),
+        )
+
+    async def _part(self, request: Request) -> Response:
+        sha256 = request.path_params["sha256"].removeprefix("sha256:")
+        return await self._read(
+            lambda: self._runs.part(self._tenant, sha256),
+            lambda part: Response(part, media_type="application/octet-stream"),
+        )
+
+    def _resolved(self, request: Request) -> str:
+        return self._runs.resolve(self._tenant, request.path_params["name"])
+
+    async def _read(self, read: Callable[[], T], answer: Callable[[T], Response]) -> Response:
+        """Read and render in a thread, and turn errors into answers. What is read is never cached on the way."""
+        try:
+            response = await run_in_threadpool(lambda: answer(read()))
+        except RunReelError as error:
+            status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
+            return _error(status, str(error))
+        except Exception as error:  # noqa: BLE001  a bug: the server would log its text, which may quote a run
+            _log.error("a read failed unexpectedly", extra={"error": describe(error)})
+            return _error(500, "reading failed unexpectedly: see the collector's log")
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 20:
+        raise ValueError(f"{name} must be a whole number")
+    return int(text)
+
+
+def _error(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"error": message}, status, headers)
+
+
+def _no_route(_: Request, __: Exception) -> Response:
+    return _error(404, "no such path in the read API")
+
+
+def _no_method(_: Request, __: Exception) -> Response:
+    return _error(405, "the read API only answers GET")

@@ -1,0 +1,197 @@
+"""Builds a collector from its configuration, starts and stops its parts in order, and writes where it listens.
+
+Start: ports are taken (a taken one is said before anything costs time), stores open, then receivers answer. Stop is the
+reverse: receivers first, requests in flight end, stores last.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from runreel import otlp
+from runreel.collector import ports
+from runreel.collector.admission import Admission
+from runreel.collector.api import ReadApi
+from runreel.collector.config import Config, type_of
+from runreel.collector.health import Health
+from runreel.collector.http import HttpServer
+from runreel.collector.pipeline import Pipeline, Route
+from runreel.collector.receivers.intake import Intake
+from runreel.collector.receivers.otlp_http import OtlpHttp
+from runreel.collector.settings import MIB, HealthCheckConfig, OtlpConfig, ReadApiConfig
+from runreel.collector.telemetry import Telemetry
+from runreel.errors import LockedError, StoreError
+from runreel.runs import discovery
+from runreel.runs.discovery import Collector
+from runreel.storage import RunStore
+
+_READ_API = "read_api"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a configuration is built into: the route of each signal, and the runs that the read API shows."""
+
+    routes: dict[otlp.Signal, Route]
+    runs: RunStore
+
+
+Build = Callable[[Config, Path], Parts]
+"""Opens stores and makes chains; called in a thread. See `components.py`."""
+
+
+class Service:
+    """One collector on one data folder. `start` once, then `stop`; `stop` is safe without `start`, and twice."""
+
+    def __init__(self, config: Config, home: Path, build: Build) -> None:
+        self.counts = Telemetry()
+        self._config = config
+        self._home = home
+        self._build = build
+        self._stack = contextlib.AsyncExitStack()
+        self._health: list[Health] = []
+
+    async def start(self) -> Collector:
+        """Start everything and return where it listens. What was started is stopped again where something fails.
+
+        Raises UsageError (a port in use), StoreError (the data folder), LockedError (another collector has it).
+        """
+        try:
+            return await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Stop taking requests, finish those in flight, close the stores."""
+        for health in self._health:
+            health.ready = False
+        await self._stack.aclose()
+
+    async def _start(self) -> Collector:
+        self._claim_home()
+        taken = self._take_ports()
+        await self._start_health(taken)
+        parts = await asyncio.to_thread(self._build, self._config, self._home)
+        self._stack.callback(parts.runs.close)
+        pipeline = Pipeline(parts.routes, self.counts)
+        self._stack.push_async_callback(pipeline.shutdown)
+        await pipeline.start()
+
+        token = secrets.token_urlsafe(32)
+        api = await self._serve(ReadApi(parts.runs, token), taken[_READ_API])
+        self._stack.push_async_callback(api.stop)
+        receivers = await self._start_receivers(pipeline, taken)
+        collector = Collector(
+            pid=os.getpid(),
+            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            otlp_grpc=receivers.get("grpc"),
+            otlp_http=f"http://{receivers['http']}" if "http" in receivers else None,
+            api=f"http://{ports.address(taken[_READ_API])}",
+            token=token,
+        )
+        discovery.write(self._home, collector)
+        self._stack.callback(discovery.remove, self._home, collector.pid)
+        for health in self._health:
+            health.ready = True
+        return collector
+
+    def _claim_home(self) -> None:
+        """Make the data folder, for its owner only; refuse it where a collector runs on it already."""
+        try:
+            self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self._home / discovery.FILE).exists()
+        except OSError as error:
+            raise StoreError(f"cannot use the data folder {self._home}: {error.strerror}; set RUNREEL_HOME") from None
+        running = discovery.find(self._home, say=_log.warning)
+        if running is not None:
+            raise LockedError(
+                f"a collector (process {running.pid}) runs on {self._home} already, since {running.started_at}: "
+                "stop it, or set RUNREEL_HOME to another folder"
+            )
+
+    def _take_ports(self) -> dict[str, socket.socket]:
+        """Bind the HTTP ports. gRPC takes its own later; whether it can is found out here."""
+        taken: dict[str, socket.socket] = {}
+
+        def take(name: str, endpoint: str, where: str) -> None:
+            taken[name] = ports.bind(endpoint, f"{where}::endpoint")
+            self._stack.callback(taken[name].close)
+
+        for receiver_id, settings in self._receivers().items():
+            grpc, http = settings.protocols.grpc, settings.protocols.http
+            where = f"receivers::{receiver_id}::protocols"
+            if grpc is not None:
+                ports.bind(grpc.endpoint, f"{where}::grpc::endpoint").close()
+            if http is not None:
+                take(receiver_id, http.endpoint, f"{where}::http")
+        read_api = ReadApiConfig()
+        for extension_id in self._config.started_extensions:
+            extension = self._config.extensions[extension_id]
+            if isinstance(extension, HealthCheckConfig):
+                take(extension_id, extension.endpoint, f"extensions::{extension_id}")
+            elif isinstance(extension, ReadApiConfig):
+                read_api = extension
+        take(_READ_API, read_api.endpoint, f"extensions::{_READ_API}")
+        return taken
+
+    def _receivers(self) -> dict[str, OtlpConfig]:
+        """Return the receivers that a pipeline names."""
+        used = {name for pipeline in self._config.pipelines.values() for name in pipeline.receivers}
+        return {name: cast("OtlpConfig", self._config.receivers[name]) for name in sorted(used)}
+
+    async def _serve(self, app: Any, listener: socket.socket) -> HttpServer:
+        server = HttpServer(app, listener)
+        await server.start()
+        return server
+
+    async def _start_health(self, taken: dict[str, socket.socket]) -> None:
+        """Answer health checks from now on: 503 until everything is up."""
+        for extension_id in self._config.started_extensions:
+            extension = self._config.extensions[extension_id]
+            if isinstance(extension, HealthCheckConfig):
+                health = Health(extension.path)
+                self._health.append(health)
+                server = await self._serve(health, taken[extension_id])
+                self._stack.push_async_callback(server.stop)
+
+    async def _start_receivers(self, pipeline: Pipeline, taken: dict[str, socket.socket]) -> dict[str, str]:
+        """Start what takes requests; return the first address of each protocol."""
+        from runreel.collector.receivers.otlp_grpc import OtlpGrpc
+
+        addresses: dict[str, str] = {}
+        stops: list[Callable[[], Awaitable[None]]] = []
+
+        async def stop_all() -> None:
+            # Together: while one waits for its last request, the other must not take new ones.
+            await asyncio.gather(*(stop() for stop in stops))
+
+        self._stack.push_async_callback(stop_all)
+        for receiver_id, settings in self._receivers().items():
+            signals = frozenset(
+                cast("otlp.Signal", type_of(name))
+                for name, pipeline_ in self._config.pipelines.items()
+                if receiver_id in pipeline_.receivers
+            )
+            intake = Intake(pipeline, Admission(settings.admission.request_limit_mib * MIB), self.counts, signals)
+            grpc, http = settings.protocols.grpc, settings.protocols.http
+            if grpc is not None:
+                server = OtlpGrpc(intake, grpc.max_recv_msg_size_mib * MIB)
+                where = f"receivers::{receiver_id}::protocols::grpc::endpoint"
+                addresses.setdefault("grpc", server.bind(grpc.endpoint, where))
+                await server.start()
+                stops.append(server.stop)
+            if http is not None:
+                web = await self._serve(OtlpHttp(intake, http.max_request_body_size), taken[receiver_id])
+                addresses.setdefault("http", ports.address(taken[receiver_id]))
+                stops.append(web.stop)
+        return addresses
