@@ -7,6 +7,7 @@ It is an ordinary program: the OpenAI SDK under OpenTelemetry's instrumentation,
 import argparse
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 from openai import OpenAI
@@ -22,7 +23,7 @@ QUESTION = (
     "Hello, this is Dana Fields (dana.fields@example.com, +1 202-555-0143). Order A-1042 arrived broken. "
     "I paid with card 4242 4242 4242 4242. Please refund it."
 )
-TOOLS = [
+TOOLS: list[Any] = [
     {
         "type": "function",
         "function": {
@@ -76,6 +77,9 @@ def refund(order_id: str, cents: int) -> dict[str, Any]:
     return {"order_id": order_id, "refunded_cents": cents, "receipt": f"R-{order_id}-{cents}"}
 
 
+BY_NAME: dict[str, Callable[..., dict[str, Any]]] = {"lookup_order": lookup_order, "refund": refund}
+
+
 def _really_ran(name: str) -> None:
     """Leave a trace outside of the process, so that the demonstration can show that a replay runs no tool."""
     path = os.environ.get("RUNREEL_DEMO_CALLS")
@@ -99,11 +103,12 @@ def handle(question: str, prompt: str, fee: int) -> str:
             return message.content or ""
         messages.append(message.model_dump(exclude_none=True))
         for call in message.tool_calls:
+            if call.type != "function":
+                raise RuntimeError(f"a call that is no function call: {call.type}")
             arguments = json.loads(call.function.arguments)
             if call.function.name == "refund":
                 arguments["cents"] -= fee
-            tool = {"lookup_order": lookup_order, "refund": refund}[call.function.name]
-            result = tool(**arguments)
+            result = BY_NAME[call.function.name](**arguments)
             messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
 
 

@@ -1,0 +1,19 @@
+"""`runreel demo`."""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("--keep", metavar="DIR", type=Path, help="keep the store there, to look around in it later")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Walk through the demonstration."""
+    from runreel.demo.walk import walk
+
+    walk(Console(highlight=False), args.keep)
+    return 0

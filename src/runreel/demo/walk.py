@@ -1,0 +1,236 @@
+"""The walk of the demonstration: collector, agent, run, token, three replays. Every step is a command one can type."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from runreel.errors import RunReelError
+from runreel.runs import discovery
+from runreel.runs.discovery import Collector
+from runreel.runs.remote import RemoteRuns
+from runreel.storage import RunQuery
+from runreel.values import DEFAULT_TENANT, Run, Value
+
+AGENT = Path(__file__).with_name("agent.py")
+EMAIL = "dana.fields@example.com"
+# What the agent's run holds that must be nowhere in the store: none of it belongs to anybody.
+PLANTED = (EMAIL, "202-555-0143", "4242 4242 4242 4242", "203.0.113.7", "sk-test-51HxFAKE0000000000000000")
+CONFIG = """\
+receivers:
+  otlp:
+    protocols:
+      grpc: {endpoint: "127.0.0.1:0"}
+      http: {endpoint: "127.0.0.1:0"}
+processors: {schema: {}, redact: {}, split: {}}
+exporters: {clickhouse: {}}
+service:
+  pipelines:
+    traces: {receivers: [otlp], processors: [schema, redact, split], exporters: [clickhouse]}
+    logs: {receivers: [otlp], processors: [schema, redact, split], exporters: [clickhouse]}
+"""
+_PATIENCE_S = 60.0
+
+
+class DemoError(RunReelError):
+    """A step of the demonstration did not do what it shows."""
+
+
+def walk(console: Console, home: Path | None) -> None:
+    """Show everything once. `home` is kept; without it the store is in a temporary folder that goes at the end.
+
+    Raises:
+        DemoError: a step failed; its message names the step and the log.
+    """
+    started = time.monotonic()
+    with ExitStack() as stack:
+        folder = home or Path(stack.enter_context(_temporary()))
+        folder.mkdir(parents=True, exist_ok=True)
+        _title(console, 1, "A collector on loopback, its store in a folder of its own")
+        with console.status("starting the collector and a scripted model"):
+            model = stack.enter_context(_model(folder))
+            collector = stack.enter_context(_collector(folder))
+        console.print(
+            f"  OTLP on {collector.otlp_grpc} (gRPC) and {collector.otlp_http}; everything is kept in {folder}"
+        )
+        calls = folder / "calls"
+        _title(console, 2, "A refund agent: OpenAI SDK, two tools (one pays money back), one retrieval")
+        with console.status("the agent works"):
+            answer = _agent(model, collector, calls)
+        console.print(Text(f"  it answered: {answer}"), soft_wrap=True)
+        _title(console, 3, "Its run, as recorded")
+        run = _recorded(collector)
+        ran = calls.read_text(encoding="utf-8")
+        _command(console, folder, ["runs", "show", run.run_id], expect=0)
+        _title(console, 4, "What the store holds of the customer")
+        _privacy(console, folder, run)
+        replays: tuple[tuple[str, list[str], int], ...] = (
+            ("Replay it, frozen: the agent's own code, answered from the record, no network", [], 0),
+            ("Replay it with another prompt", ["--prompt", "v2"], 2),
+            ("Replay it with other code: the agent keeps a fee of 100 cents", ["--fee", "100"], 2),
+        )
+        for number, (title, changed, expect) in enumerate(replays, 5):
+            _title(console, number, title)
+            asked = ["replay", run.run_id, "--agent", str(AGENT)]
+            _command(console, folder, [*asked, *(["--", *changed] if changed else [])], expect=expect)
+        if calls.read_text(encoding="utf-8") != ran:
+            raise DemoError("a tool ran for real during a replay: this must never happen, please report it")
+        console.print("\nThe tools' own code ran once, for the recording: three replays called none of it.")
+    _next(console, time.monotonic() - started)
+
+
+def _title(console: Console, number: int, text: str) -> None:
+    console.print(Text(f"\n{number}/7 {text}", "bold"))
+
+
+@contextmanager
+def _temporary() -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="runreel-demo-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _running(argv: Sequence[str], log: Path, **options: object) -> Iterator["subprocess.Popen[str]"]:
+    """Run a program until the block ends; what it says goes to a file in the data folder."""
+    with log.open("w", encoding="utf-8") as said:
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=said, text=True, **options)  # type: ignore[call-overload]
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.stdout.close()
+
+
+@contextmanager
+def _model(folder: Path) -> Iterator[str]:
+    log = folder / "model.log"
+    with _running([sys.executable, "-m", "runreel.demo.model_server", "--port", "0"], log) as process:
+        port = process.stdout.readline().strip() if process.stdout else ""
+        if not port:
+            raise DemoError(f"the scripted model did not start: see {log}")
+        yield f"http://127.0.0.1:{port}/v1"
+
+
+@contextmanager
+def _collector(folder: Path) -> Iterator[Collector]:
+    config, log = folder / "otel-config.yaml", folder / "collector.log"
+    config.write_text(CONFIG, encoding="utf-8")
+    argv = [sys.executable, "-m", "runreel", "serve", "--config", str(config), "--home", str(folder)]
+    with _running(argv, log) as process:
+        deadline = time.monotonic() + _PATIENCE_S
+        while (found := discovery.find(folder, say=lambda _: None)) is None:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise DemoError(f"the collector did not start: {_last_line(log)}")
+            time.sleep(0.05)
+        yield found
+
+
+def _agent(model: str, collector: Collector, calls: Path) -> str:
+    """Run the agent as its owner would, with the standard OTLP exporter; return what it printed."""
+    environment = {
+        **os.environ,
+        "OPENAI_BASE_URL": model,
+        "OPENAI_API_KEY": "no-key-needed",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{collector.otlp_grpc}",
+        "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY",
+        "OTEL_SERVICE_NAME": "refund-desk",
+        "RUNREEL_DEMO_CALLS": str(calls),
+    }
+    done = subprocess.run([sys.executable, str(AGENT)], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["it said nothing"]
+        raise DemoError(f"the agent failed: {lines[-1]}")
+    return done.stdout.strip()
+
+
+def _recorded(collector: Collector) -> Run:
+    """Wait until the run has arrived, root and all, and load it."""
+    store = RemoteRuns(collector.api, collector.token)
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        runs = store.runs(RunQuery(limit=1))
+        if runs and not runs[0].open:
+            return store.run(DEFAULT_TENANT, runs[0].run_id)
+        time.sleep(0.1)
+    raise DemoError("the agent's run did not arrive at the collector")
+
+
+def _privacy(console: Console, folder: Path, run: Run) -> None:
+    seen = _text(run.value(run.user_input))
+    console.print(Text(f"  the customer wrote:  … {EMAIL} …\n  the store says:      {seen}"), soft_wrap=True)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    if any(value in _text(payload) for payload in run.payloads.values() for value in PLANTED):
+        raise DemoError("a planted personal value is in the recorded run: this must never happen, please report it")
+    leaks = [path.name for path in files for value in PLANTED if value.encode() in path.read_bytes()]
+    if leaks:
+        raise DemoError(f"a planted personal value is in {leaks[0]}: this must never happen, please report it")
+    console.print(
+        f"  {len(PLANTED)} planted values (address, phone, card, IP, key) in {len(files)} files: found 0 times"
+    )
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _command(console: Console, home: Path, words: Sequence[str], *, expect: int) -> None:
+    """Show a command and run it, as the reader would; its exit code is part of what is shown."""
+    shown = " ".join(_short(word) for word in words)
+    console.print(Text(f"$ runreel {shown}", "cyan"), soft_wrap=True)
+    environment = {**os.environ, "RUNREEL_HOME": str(home), **_terminal(console)}
+    done = subprocess.run(
+        [sys.executable, "-m", "runreel", *words], env=environment, capture_output=True, text=True, check=False
+    )
+    for line in done.stdout.rstrip().splitlines():
+        console.print(Text.from_ansi("  " + line), soft_wrap=True)
+    if done.returncode != expect:
+        raise DemoError(f"`runreel {shown}` ended with {done.returncode}, not {expect}: {_tail(done.stderr)}")
+
+
+def _terminal(console: Console) -> Mapping[str, str]:
+    """Let the commands colour what they print where we print to a terminal: theirs is a pipe."""
+    return {"FORCE_COLOR": "1", "COLUMNS": str(console.width)} if console.is_terminal else {}
+
+
+def _short(word: str) -> str:
+    return AGENT.name if word == str(AGENT) else word
+
+
+def _tail(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "it said nothing"
+
+
+def _last_line(log: Path) -> str:
+    return f"{_tail(log.read_text(encoding='utf-8'))} (log: {log})"
+
+
+def _next(console: Console, took_s: float) -> None:
+    console.print(Text(f"\nThat took {took_s:.0f} s. Now your own agent:", "bold"))
+    for command, why in (
+        ("runreel serve", "the collector, on 127.0.0.1:4317 and :4318, keeping everything in ./.runreel"),
+        ("export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317", "in the agent's shell"),
+        (
+            "export OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY",
+            "content on (OpenInference: on already)",
+        ),
+        ("runreel runs show last", "what was recorded, and what a replay still lacks"),
+        ("runreel replay last --agent your_agent.py", "run it again, frozen"),
+    ):
+        console.print(Text.assemble(("  " + command, "cyan"), f"   {why}"), soft_wrap=True)
