@@ -1,0 +1,312 @@
+"""Values split at their leaves: heavy strings become parts, stored once under their hash; a skeleton keeps their place.
+
+Strings of a skeleton that start with U+E000 are markers:
+
+    e:<text>                     the sender's own string, which starts with U+E000 itself
+    p:<hash>                     a text part
+    o:<hash>                     a bytes value
+    b<style>:<hash>:<prefix>     base64 of a known binary format; the part holds it decoded; prefix as in a data: URL
+    j:<template>                 a JSON text, with parts in the place of its heavy string literals
+    t:<hash>                     the same, its template a part too
+
+A template is the sender's text, byte for byte, except that U+E000 is doubled and a heavy literal is replaced by
+U+E000, a letter for how its characters are escaped, the length of what follows, a colon, and its content's marker.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from json.encoder import encode_basestring, encode_basestring_ascii
+
+from runreel.errors import CorruptError
+from runreel.values import Ref, Value
+
+THRESHOLD_BYTES = 256
+
+MARK = "\ue000"
+
+TEXT = "text/plain; charset=utf-8"
+TEMPLATE = "text/x-runreel-skeleton; charset=utf-8"
+BINARY = "application/octet-stream"
+
+Get = Callable[[str], bytes]
+Parts = dict[str, tuple[bytes, str]]
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+_BINARY_MARKER = re.compile("b([snuw]):([0-9a-f]{64}):", re.DOTALL)
+_INSERT = re.compile(f"{MARK}(?:{MARK}|([uagpv])([0-9]+):)")
+
+# Starts like an object or an array that holds strings. It need not be valid, or end: the split is lexical.
+_JSON_START = re.compile(r'\s*(?:\{\s*"|\[\s*["\[{])')
+# A literal; one without an end runs to the end of the text, so that no text is scanned twice.
+_LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+
+_DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w.+-]+=[^;,]*)*;base64,", re.ASCII)
+_MAGIC: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF8", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (8, b"WAVE", "audio/wav"),
+    (4, b"ftyp", "video/mp4"),
+    (0, b"%PDF-", "application/pdf"),
+    (0, b"ID3", "audio/mpeg"),
+    (0, b"\xff\xfb", "audio/mpeg"),
+    (0, b"OggS", "audio/ogg"),
+    (0, b"fLaC", "audio/flac"),
+    (0, b"\x1aE\xdf\xa3", "video/webm"),
+    (0, b"II*\0", "image/tiff"),
+    (0, b"MM\0*", "image/tiff"),
+    (0, b"PK\x03\x04", "application/zip"),
+)
+
+
+def split_value(value: Value, threshold: int = THRESHOLD_BYTES) -> tuple[Value, Parts]:
+    """Split a value into a skeleton and its parts, `{hash: (bytes, media type)}`: `join_value` is the exact inverse.
+
+    Strings and bytes of `threshold` bytes or more (in UTF-8) become parts, at any depth, also inside strings that are
+    JSON text. The same value always splits the same way.
+    """
+    splitter = _Splitter(threshold)
+    return splitter.value(value, nested=False), splitter.parts
+
+
+def join_value(skeleton: Value, get: Get) -> Value:
+    """Put the parts back. `get` returns a part's bytes by hash. Raises CorruptError for what is no skeleton."""
+    if isinstance(skeleton, str):
+        return _join_marker(skeleton[1:], get) if skeleton.startswith(MARK) else skeleton
+    if isinstance(skeleton, tuple):
+        return tuple([join_value(item, get) for item in skeleton])
+    if isinstance(skeleton, Mapping):
+        return {key: join_value(item, get) for key, item in skeleton.items()}
+    return skeleton
+
+
+def payload_marker(ref: Ref) -> str:
+    """Return what a row keeps in the place of a payload."""
+    return f"{MARK}r:{ref.sha256}"
+
+
+def payload_ref(value: Value) -> str | None:
+    """Return the hash of the payload that a row's value stands for; None where it is the value itself."""
+    if isinstance(value, str) and value.startswith(f"{MARK}r:") and _SHA256.fullmatch(value, 3):
+        return value[3:]
+    return None
+
+
+def escape_own(value: Value) -> Value:
+    """Return what a row keeps for a light value: itself, but a sender's string is never taken for a marker."""
+    return f"{MARK}e:{value}" if isinstance(value, str) and value.startswith(MARK) else value
+
+
+def unescape_own(value: Value) -> Value:
+    """Undo `escape_own`."""
+    return value[3:] if isinstance(value, str) and value.startswith(f"{MARK}e:") else value
+
+
+def sniff_media_type(data: bytes) -> str | None:
+    """Name a binary format by its first bytes; None where it is none that senders put into messages."""
+    return next((name for at, magic, name in _MAGIC if data.startswith(magic, at)), None)
+
+
+class _Splitter:
+    """Gathers the parts of one value."""
+
+    def __init__(self, threshold: int) -> None:
+        self.parts: Parts = {}
+        self._threshold = max(1, threshold)
+
+    def value(self, value: Value, nested: bool) -> Value:
+        if isinstance(value, str):
+            if self._heavy(value):
+                return MARK + self._marker(value, nested)
+            return escape_own(value)
+        if isinstance(value, bytes):
+            if len(value) < self._threshold:
+                return value
+            return f"{MARK}o:{self._part(value, sniff_media_type(value) or BINARY)}"
+        if isinstance(value, tuple):
+            return tuple([self.value(item, True) for item in value])
+        if isinstance(value, Mapping):
+            return {key: self.value(item, True) for key, item in value.items()}
+        return value
+
+    def _heavy(self, text: str) -> bool:
+        if len(text) >= self._threshold:
+            return True
+        return len(text) * 4 >= self._threshold and len(_to_bytes(text)) >= self._threshold
+
+    def _part(self, data: bytes, media_type: str) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        self.parts[sha256] = data, media_type
+        return sha256
+
+    def _marker(self, text: str, nested: bool) -> str:
+        """Return the marker (without U+E000) of a heavy string."""
+        binary = _from_base64(text)
+        if binary is not None:
+            style, prefix, data, media_type = binary
+            return f"b{style}:{self._part(data, media_type)}:{prefix}"
+        template = self._template(text) if _JSON_START.match(text) else None
+        if template is None:
+            return f"p:{self._part(_to_bytes(text), TEXT)}"
+        # Inside a payload, a large template is most likely sent again with the next step: it is shared as well.
+        if nested and self._heavy(template):
+            return f"t:{self._part(_to_bytes(template), TEMPLATE)}"
+        return f"j:{template}"
+
+    def _template(self, text: str) -> str | None:
+        """Replace the heavy literals of a JSON text; None where it has none."""
+        pieces: list[str] = []
+        done = 0
+        for match in _LITERAL.finditer(text):
+            start, end = match.span()
+            if (end - start) * 4 < self._threshold or text[end - 1] != '"':
+                continue
+            insert = self._literal(text[start:end])
+            if insert is not None:
+                pieces += (text[done:start].replace(MARK, MARK + MARK), insert)
+                done = end
+        if not pieces:
+            return None
+        pieces.append(text[done:].replace(MARK, MARK + MARK))
+        return "".join(pieces)
+
+    def _literal(self, literal: str) -> str | None:
+        style, content = _read_literal(literal)
+        if not self._heavy(content):
+            return None
+        marker = f"p:{self._part(_to_bytes(content), TEXT)}" if style == "v" else self._marker(content, nested=True)
+        return f"{MARK}{style}{len(marker)}:{marker}"
+
+
+def _to_bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
+
+
+def _to_text(data: bytes) -> str:
+    return data.decode(errors="surrogatepass")
+
+
+def _escape_html(text: str) -> str:
+    """Escape as Go does."""
+    text = encode_basestring(text).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _escape_slash(text: str) -> str:
+    """Escape as PHP does."""
+    return encode_basestring_ascii(text).replace("/", "\\/")
+
+
+# How writers escape a string: raw Unicode, ASCII only, and what Go's and PHP's libraries do. "v" is verbatim.
+_STYLES: Mapping[str, Callable[[str], str]] = {
+    "u": encode_basestring,
+    "a": encode_basestring_ascii,
+    "g": _escape_html,
+    "p": _escape_slash,
+    "v": lambda text: f'"{text}"',
+}
+
+
+def _read_literal(literal: str) -> tuple[str, str]:
+    """Return how a literal is escaped, and its content: writing it so gives the literal again, to the byte."""
+    verbatim = literal[1:-1]
+    try:
+        content: str = json.loads(literal) if "\\" in literal else verbatim
+    except json.JSONDecodeError:
+        return "v", verbatim
+    for style, write in _STYLES.items():
+        if write(content) == literal:
+            return style, content
+    return "v", verbatim
+
+
+def _from_base64(text: str) -> tuple[str, str, bytes, str] | None:
+    """Read a string that is base64 of a known format: style, prefix, data, media type; None where it is not.
+
+    Styles: standard or URL alphabet, with or without padding. Anything that would not come back to the byte is None.
+    """
+    url = _DATA_URL.match(text)
+    prefix = url[0] if url else ""
+    head = text[len(prefix) : len(prefix) + 24]
+    if len(head) < 24 or not head.isascii() or sniff_media_type(_decoded(head) or b"") is None:
+        return None
+    body = text[len(prefix) :]
+    data = _decoded(body)
+    media_type = sniff_media_type(data) if data else None
+    if data is None or media_type is None:
+        return None
+    for style in "snuw":
+        if _to_base64(style, data) == body:
+            return style, prefix, data, media_type
+    return None
+
+
+def _decoded(text: str) -> bytes | None:
+    standard = text.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _to_base64(style: str, data: bytes) -> str:
+    text = (base64.b64encode(data) if style in "sn" else base64.urlsafe_b64encode(data)).decode()
+    return text.rstrip("=") if style in "nw" else text
+
+
+def _join_marker(marker: str, get: Get) -> Value:
+    kind, rest = marker[:2], marker[2:]
+    if kind == "e:":
+        return rest
+    if kind == "o:":
+        return get(_hash(rest))
+    return _join_text(marker, get)
+
+
+def _join_text(marker: str, get: Get) -> str:
+    kind, rest = marker[:2], marker[2:]
+    if kind == "p:":
+        return _part_text(rest, get)
+    if kind == "j:":
+        return _fill(rest, get)
+    if kind == "t:":
+        return _fill(_part_text(rest, get), get)
+    binary = _BINARY_MARKER.match(marker)
+    if binary:
+        return marker[binary.end() :] + _to_base64(binary[1], get(binary[2]))
+    raise CorruptError("a skeleton holds a marker that nothing writes")
+
+
+def _hash(text: str) -> str:
+    if not _SHA256.fullmatch(text):
+        raise CorruptError("a skeleton names a part by what is no SHA-256")
+    return text
+
+
+def _part_text(sha256: str, get: Get) -> str:
+    try:
+        return _to_text(get(_hash(sha256)))
+    except UnicodeDecodeError:
+        raise CorruptError(f"part {sha256} is not text") from None
+
+
+def _fill(template: str, get: Get) -> str:
+    """Put the literals back into a template."""
+    pieces: list[str] = []
+    done = 0
+    while insert := _INSERT.search(template, done):
+        pieces.append(template[done : insert.start()])
+        done = insert.end()
+        if insert[1] is None:
+            pieces.append(MARK)
+            continue
+        end = done + int(insert[2])
+        pieces.append(_STYLES[insert[1]](_join_text(template[done:end], get)))
+        done = end
+    pieces.append(template[done:])
+    return "".join(pieces)
