@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from runreel.values import Value
 
@@ -13,8 +12,8 @@ class HttpRequest:
 
     method: str
     url: str
-    headers: tuple[tuple[str, str], ...] = ()
-    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    body: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,53 +26,23 @@ class HttpResponse:
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
-    body: bytes | Iterator[bytes] = b""
+    body: bytes | Iterator[bytes] = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """What an agent asked a model, in the form that `runs.assemble` gives a recorded llm step.
 
-    `messages` and `tool_definitions` are normalised; `params` has OpenTelemetry's names (`temperature`, `max_tokens`,
-    `stop_sequences`...) where it has one and the provider's where it has none (`tool_choice`, `response_format`...);
-    `body` is the whole request, parsed and otherwise untouched.
+    `messages` and `tool_definitions` are normalised. `params` has the record's names (`max_tokens`, `stop`...) where
+    the record has one and the provider's own where it has none (`tool_choice`, `response_format`...). `body` is the
+    whole request, parsed and otherwise untouched. None of it is redacted.
     """
 
     provider: str
     api: str
     model: str
-    messages: tuple[Value, ...]
-    params: Mapping[str, Value] = field(default_factory=dict)
-    tool_definitions: tuple[Value, ...] = ()
+    messages: tuple[Value, ...] = field(repr=False)
+    params: Mapping[str, Value] = field(default_factory=dict, repr=False)
+    tool_definitions: tuple[Value, ...] = field(default=(), repr=False)
     stream: bool = False
-    body: Mapping[str, Value] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelError:
-    """How a recorded call failed: an HTTP status, or no answer at all (`lost`, `timeout`)."""
-
-    status: int = 0
-    message: str = ""
-    cause: Literal["status", "lost", "timeout"] = "status"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
-    """What a model answered, as recorded: enough to write the provider's own bytes again.
-
-    `messages` are normalised output messages. `abandoned`: the caller walked away from the stream. `interrupted`: the
-    stream broke under it, with what had come by then in `messages`. `argument_texts` maps a call id to the text of its
-    arguments as the model wrote it, where the record knows it. `created_ns` is the recorded start.
-    """
-
-    messages: tuple[Value, ...] = ()
-    model: str = ""
-    response_id: str = ""
-    usage: Mapping[str, Value] = field(default_factory=dict)
-    finish_reasons: tuple[str, ...] = ()
-    created_ns: int = 0
-    abandoned: bool = False
-    interrupted: bool = False
-    error: ModelError | None = None
-    argument_texts: Mapping[str, str] = field(default_factory=dict)
+    body: Mapping[str, Value] = field(default_factory=dict, repr=False)
