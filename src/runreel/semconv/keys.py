@@ -28,6 +28,12 @@ LINK_KIND: Final = "replay.link.kind"  # on a span link: how this run follows fr
 STEP_KIND: Final = "replay.kind"  # agent, llm, tool, retrieval, decision or memory: overrides what we would find
 SEQ: Final = "replay.seq"  # breaks ties between equal times
 
+# tools and retrievers of the recorder: what the conventions' text does not say about what was returned
+RESULT_TYPE: Final = "replay.result.type"  # json: the result's text is the JSON of a value; text: it is the value
+RESULT_VALUE: Final = "replay.result.value"  # the value as typed JSON, where it is not what the conventions carry
+UNRECORDED: Final = "replay.unrecorded"  # what could not be recorded, as texts `field: type`
+SENSITIVE: Final = "replay.sensitive"  # JSON pointers into arguments and result: these values are sensitive
+
 # model calls
 LLM_REQUEST_EXTRA: Final = "replay.llm.request.extra"  # JSON object: request parameters the conventions lack
 PROMPT_ID: Final = "replay.prompt.id"

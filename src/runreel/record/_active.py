@@ -1,0 +1,35 @@
+"""What a replay puts under the recorder: the boundary that answers in place of tools and retrievers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from runreel.values import Value
+
+CallKind = Literal["tool", "retrieval"]
+
+
+class Boundary(Protocol):
+    """Answers calls from the record. Thread-safe; must not block on other calls."""
+
+    def call(self, kind: CallKind, name: str, arguments: Mapping[str, Value], call_id: str) -> Value:
+        """Return what the recorded call returned (`convert.rebuild` of the step), or raise the recorded exception.
+
+        `arguments` are those that were passed, by the parameter's name; of a retrieval `query`, and `top_k` and
+        `filters` where they were passed. They are live and not redacted. `call_id` is "" where it is not known.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a replayed run is: an id of its own, the run that it replays, and that run's seed where it had one."""
+
+    run_id: str
+    of_run: str
+    seed: int | None = None
+
+
+# Set in the agent's process before the agent starts, and never unset.
+current: Boundary | None = None
+identity: Identity | None = None

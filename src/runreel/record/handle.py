@@ -1,0 +1,144 @@
+"""A run while it happens: its span, its id, and randomness that a replay draws again."""
+
+import random
+import secrets
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+from opentelemetry import baggage, context, trace
+from opentelemetry.trace import Link, Span, SpanKind
+from opentelemetry.util.types import AttributeValue
+
+from runreel import canonical
+from runreel.record import _active, setup
+from runreel.record.calls import failed, tracer
+from runreel.record.convert import plain
+from runreel.record.losses import losses, safely
+from runreel.semconv import keys
+from runreel.values import Value
+
+LOSSES: Final = "replay.recorder.losses"
+
+
+class RunHandle:
+    """One run, as `run` hands it out.
+
+    `id` names it in every command. `random` is a seeded generator; the seed is recorded, so that a replay draws the
+    same numbers, as it does from `uuid()`. `now()` is the time: in a replay that of the record.
+    """
+
+    def __init__(self, run_id: str, seed: int, span: Span) -> None:
+        self.id = run_id
+        self.random = random.Random(seed)  # noqa: S311  to be drawn again, not to be secret
+        self._ids = random.Random(f"{seed}:uuid")  # noqa: S311
+        self._span = span
+
+    def now(self) -> datetime:
+        """Return the time, in UTC."""
+        return datetime.now(UTC)
+
+    def uuid(self) -> uuid.UUID:
+        """Return a random UUID (version 4) of this run."""
+        return uuid.UUID(int=self._ids.getrandbits(128), version=4)
+
+    def answer(self, output: object) -> None:
+        """Record what the run answered."""
+        said = safely("answer", lambda: _messages("assistant", plain(output)), "")
+        if said:
+            self._span.set_attribute("gen_ai.output.messages", said)
+
+
+@contextmanager
+def run(
+    user_input: object = None,
+    *,
+    user: str | None = None,
+    parent: str | None = None,
+    relation: str = "sub_agent",
+    conversation: str | None = None,
+) -> Iterator[RunHandle]:
+    """Record the block as one run of the agent.
+
+    Args:
+        user_input: What the user asked: text, or any value that has a recorded form.
+        user: Who asked; stored as a token.
+        parent: Id of the run that this one came from. Default: the run around it, in this process or in the caller's.
+        relation: How it came from it: `sub_agent`, `handoff` or `retry`.
+        conversation: The conversation that the run belongs to.
+    """
+    above = baggage.get_baggage(keys.RUN_ID)
+    here = _active.identity
+    nested = isinstance(above, str)
+    run_id = here.run_id if here and not nested else str(uuid.UUID(int=secrets.randbits(128), version=4))
+    seed = here.seed if here and not nested and here.seed is not None else secrets.randbits(63)
+    told = setup.settings()
+    attributes: dict[str, AttributeValue] = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": told.agent,
+        keys.RUN_ID: run_id,
+        keys.RUN_SEED: seed,
+    }
+    optional = {
+        "user.id": user,
+        "gen_ai.conversation.id": conversation,
+        keys.RUN_PARENT_ID: parent or (above if nested else None),
+        keys.OF_RUN: here.of_run if here and not nested else None,
+        keys.CODE_VERSION: told.code_version,
+        keys.AGENT_ENTRY: setup.entry(),
+    }
+    attributes.update({name: value for name, value in optional.items() if isinstance(value, str) and value})
+    if keys.RUN_PARENT_ID in attributes:
+        attributes[keys.RUN_PARENT_RELATION] = relation
+    if user_input is not None:
+        nothing: dict[str, AttributeValue] = {}
+        attributes.update(safely("user_input", lambda: _asked(plain(user_input)), nothing))
+    with _spanned(f"invoke_agent {told.agent}", attributes, run_id, relation if nested else "") as span:
+        yield RunHandle(run_id, seed, span)
+
+
+@contextmanager
+def _spanned(name: str, attributes: dict[str, AttributeValue], run_id: str, nested: str) -> Iterator[Span]:
+    around = context.get_current()
+    links = []
+    if nested:
+        # One run, one trace: a run inside a run starts its own, and a link leads back.
+        links = [Link(trace.get_current_span().get_span_context(), {keys.LINK_KIND: nested})]
+        around = context.Context()
+    inside = baggage.set_baggage(keys.RUN_ID, run_id, around)
+    no_span: Span = trace.INVALID_SPAN
+    span = safely(
+        "span",
+        lambda: tracer().start_span(name, inside, SpanKind.INTERNAL, attributes, links),
+        no_span,
+    )
+    token = context.attach(trace.set_span_in_context(span, inside))
+    try:
+        yield span
+    except BaseException as error:
+        safely("span", partial(failed, span, error), None)
+        raise
+    finally:
+        context.detach(token)
+        lost = losses()
+        if lost:
+            span.set_attribute(LOSSES, canonical.dumps(dict(lost)))
+        safely("span", span.end, None)
+
+
+def _asked(value: Value) -> dict[str, AttributeValue]:
+    said: dict[str, AttributeValue] = {"gen_ai.input.messages": _messages("user", value)}
+    if not isinstance(value, str):
+        said[keys.RUN_USER_INPUT] = canonical.dumps(value)
+    return said
+
+
+def _messages(role: str, value: Value) -> str:
+    content = value if isinstance(value, str) else canonical.dumps(value)
+    message: dict[str, Any] = {"role": role, "parts": ({"type": "text", "content": content},)}
+    if role == "assistant":
+        message["finish_reason"] = "stop"
+    return canonical.dumps((message,))

@@ -1,0 +1,32 @@
+"""Counts what the recorder could not do: it never breaks the agent, and it never keeps a loss to itself."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_counts: Counter[str] = Counter()
+
+
+def count(what: str) -> None:
+    """Note one loss."""
+    with _lock:
+        _counts[what] += 1
+
+
+def losses() -> Mapping[str, int]:
+    """Return how often what could not be recorded in this process, by what it was: `result`, `span`, `exporter`..."""
+    with _lock:
+        return dict(_counts)
+
+
+def safely(what: str, do: Callable[[], T], otherwise: T) -> T:
+    """Do a part of recording; where it fails count it and return `otherwise`."""
+    try:
+        return do()
+    except Exception:  # noqa: BLE001  the agent must not fail because its recorder does, whatever the reason
+        count(what)
+        return otherwise
