@@ -1,0 +1,77 @@
+"""The environment of a sandboxed agent: no credential, no way to an agent of the desktop, no vendor's telemetry."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+DUMMY = "runreel-replay"
+"""What stands in for every credential: libraries that only ask whether there is one are content."""
+
+SDK_KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "google": ("GOOGLE_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "cohere": ("CO_API_KEY",),
+    "groq": ("GROQ_API_KEY",),
+    "aws": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+}
+"""Variables that an SDK wants before it makes a client, by provider."""
+
+QUIET = {
+    "ANONYMIZED_TELEMETRY": "False",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "HAYSTACK_TELEMETRY_ENABLED": "False",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "LANGCHAIN_TRACING_V2": "false",
+    "LANGSMITH_TRACING": "false",
+    "LITELLM_TELEMETRY": "False",
+    "SCARF_NO_ANALYTICS": "true",
+    "TRACELOOP_TELEMETRY": "false",
+}
+"""Switches that keep libraries from calling home; what they still try is a note in the report."""
+
+_WORDS = (
+    r"(^|_)(API_?KEYS?|ACCESS_?KEYS?(_ID)?|SECRET(_?KEYS?|S)?|SECRET_ACCESS_KEY|TOKENS?|PASSWORDS?|PASSWD|PASSPHRASE"
+    r"|PRIVATE_?KEYS?|CREDENTIALS?|AUTH_?KEYS?|SIGNING_?KEYS?|ENCRYPTION_?KEYS?|BEARER|COOKIES?|HEADERS|DSN|PWD|PAT)$"
+)
+_CREDENTIAL = re.compile(_WORDS, re.IGNORECASE)
+_REMOVED = re.compile(
+    r"^(AWS_.*|AZURE_(CLIENT|TENANT|FEDERATED|USERNAME|AUTHORITY).*|(BOTO|CLOUDSDK)_.*|GOOGLE_APPLICATION_CREDENTIALS"
+    r"|.*_PROXY|SSH_(AUTH_SOCK|AGENT_PID|ASKPASS|CONNECTION|CLIENT)|DBUS_.*|GPG_AGENT_INFO|GNOME_KEYRING_.*"
+    r"|KRB5CCNAME|DOCKER_(HOST|CERT_PATH|CONTEXT|TLS_VERIFY)|CONTAINER_HOST|KUBECONFIG|KUBERNETES_.*|VAULT_ADDR"
+    r"|NETRC|PGPASSFILE|PGSERVICEFILE|VSCODE_(IPC|GIT_IPC)_.*|GIT_ASKPASS|SUDO_ASKPASS"
+    r"|OTEL_EXPORTER_OTLP_(.*_)?(HEADERS|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$",
+    re.IGNORECASE,
+)
+_NO_CREDENTIAL = frozenset({"PWD", "OLDPWD"})
+_PASSWORD_IN_URL = re.compile(r"^([a-z][a-z0-9+.-]*://[^\s/@:]*:)[^\s/@]+(@)", re.IGNORECASE)
+
+
+def scrub(env: Mapping[str, str], *, providers: Iterable[str] | None = None) -> dict[str, str]:
+    """Return a copy of an environment that opens nothing.
+
+    Credentials (told by their names) get a dummy value, so that an agent which asks whether it has one behaves as
+    recorded; a password inside a URL likewise. Variables that lead to credentials, proxies and agents (`AWS_PROFILE`,
+    `HTTPS_PROXY`, `SSH_AUTH_SOCK`...) are removed. Telemetry switches are set where they are not.
+
+    Args:
+        providers: Whose SDKs get a dummy key even where none was set (keys of SDK_KEYS); None means all of them.
+            Unknown names are no error: a provider without an SDK of its own needs no key.
+    """
+    kept = {name: _harmless(name, value) for name, value in env.items() if not _REMOVED.match(name)}
+    for provider in SDK_KEYS if providers is None else providers:
+        for name in SDK_KEYS.get(provider, ()):
+            kept[name] = DUMMY
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):
+        if name in env:
+            kept[name] = env[name]  # where a service is, not how to get in; clients refuse to be made without
+    return {**kept, **QUIET}
+
+
+def _harmless(name: str, value: str) -> str:
+    if name not in _NO_CREDENTIAL and _CREDENTIAL.search(name):
+        return DUMMY
+    return _PASSWORD_IN_URL.sub(rf"\g<1>{DUMMY}\g<2>", value)
