@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from runreel.collector import config as configuration
 from runreel.collector.config import Config
@@ -153,6 +155,35 @@ def collector(
             yield running
         finally:
             running.stop()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an HTTP client got."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        return self.headers["content-type"]
+
+
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def ask(url: str, body: Any = None, content_type: str = "application/x-protobuf", **headers: str) -> Answer:
+    """Send one request (POST where there is a body); any status is an answer. `_` in header names means `-`."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    if body is not None and content_type:
+        given["Content-Type"] = content_type
+    request = urllib.request.Request(url, body, given)
+    try:
+        with _OPENER.open(request, timeout=60) as got:
+            return Answer(got.status, {name.lower(): value for name, value in got.headers.items()}, got.read())
+    except urllib.error.HTTPError as error:
+        return Answer(error.code, {name.lower(): value for name, value in error.headers.items()}, error.read())
 
 
 def until(condition: Callable[[], T], timeout_s: float = 30.0) -> T:

@@ -59,14 +59,20 @@ def owner_of(port: int) -> tuple[int, str] | None:
         return None
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            held = {str(descriptor.readlink()) for descriptor in (process / "fd").iterdir()}
-            if held & inodes:
+            if any(_target(descriptor) in inodes for descriptor in (process / "fd").iterdir()):
                 words = (process / "cmdline").read_bytes().split(b"\0")
                 command = " ".join(word.decode(errors="replace") for word in words if word)
                 return int(process.name), command[:_COMMAND_CHARS] or "no command line"
         except OSError:
             continue  # ended meanwhile, or another user's: the next one
     return None
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return str(descriptor.readlink())
+    except OSError:
+        return ""  # closed meanwhile
 
 
 def _listening(port: int) -> set[str]:
