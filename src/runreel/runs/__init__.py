@@ -1,1 +1,1 @@
-"""runs"""
+"""Runs: spans and log events put together into what an agent did, and judged."""

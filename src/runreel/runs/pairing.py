@@ -1,0 +1,130 @@
+"""Finds which model call asked for which tool call, and what the model was told in return.
+
+Ids that the model gave pair first, then name and arguments; order breaks ties. Ids alone are not trusted: local
+models use `call_1` at every turn. An interrupted answer asked for nothing, since its reader had left.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from runreel.runs.draft import Call, Draft, fingerprint, parts_of
+from runreel.semconv.view import Found, Memo, withheld
+from runreel.values import Value
+
+
+class Conversation:
+    """The model calls of a run in order, with the tool calls that they ask for and the answers that they are given."""
+
+    def __init__(self, drafts: Sequence[Draft], memo: Memo) -> None:
+        self.memo = memo
+        self.turns = sorted((one for one in drafts if one.kind == "llm" and one.counts), key=lambda one: one.order)
+        self.calls = [call for index, turn in enumerate(self.turns) for call in self._calls(index, turn)]
+        self.responses = [_responses(turn) for turn in self.turns]
+        self.by_id: dict[str, list[Call]] = {}
+        for call in self.calls:
+            if call.id:
+                self.by_id.setdefault(call.id, []).append(call)
+
+    def _calls(self, index: int, turn: Draft) -> list[Call]:
+        if turn.fields.get("interrupted") is True:
+            return []
+        out: list[Call] = []
+        for position, part in enumerate(parts_of(turn.output, "tool_call")):
+            call_id, name = part.get("id"), part.get("name")
+            known = "arguments" in part
+            call = Call(turn, index, position, _text(call_id), _text(name), part.get("arguments"), known)
+            call.fingerprint = fingerprint(call.arguments, self.memo) if known else b""
+            out.append(call)
+        return out
+
+    def answer(self, call: Call) -> tuple[Draft, Value] | None:
+        """Return the first later model call that was told the result of a call, and the result."""
+        if not call.id:
+            return None
+        told = len(self.responses[call.index].get(call.id, ()))
+        later = range(call.index + 1, len(self.turns))
+        # Clocks of two hosts may disagree; a unique id does not lie.
+        earlier = range(call.index) if told == 0 and len(self.by_id[call.id]) == 1 else range(0)
+        for index in (*later, *earlier):
+            found = self.responses[index].get(call.id, ())
+            if len(found) > told:
+                return self.turns[index], found[told]
+        return None
+
+
+def pair(talk: Conversation, tools: Sequence[Draft]) -> None:
+    """Say of each tool step which model call asked for it, and fill what only the other side recorded."""
+    ordered = sorted(tools, key=lambda one: one.order)
+    for tool in ordered:
+        candidates = (
+            [call for call in talk.by_id.get(tool.call_id, ()) if call.taken_by is None] if tool.call_id else []
+        )
+        same_name = [call for call in candidates if call.name == tool.reading.name]
+        if candidates:
+            _take(tool, same_name or candidates, "call_id", talk.memo)
+    for tool in ordered:
+        if tool.asked_by is None and tool.call_id not in talk.by_id:
+            _infer(tool, talk)
+    for call in talk.calls:
+        if call.taken_by is not None:
+            _fill(call, call.taken_by, talk)
+
+
+def _infer(tool: Draft, talk: Conversation) -> None:
+    if tool.input.state != "whole":
+        return
+    mine = fingerprint(tool.input.value, talk.memo)
+    fitting = [
+        call
+        for call in talk.calls
+        if call.taken_by is None and call.name == tool.reading.name and call.fingerprint == mine
+    ]
+    if not fitting:
+        return
+    chosen = _take(tool, fitting, "inferred", talk.memo)
+    twins = [
+        call
+        for call in talk.calls
+        if call.turn is chosen.turn and call.name == chosen.name and call.fingerprint == mine
+    ]
+    if len(twins) > 1:
+        tool.fields["pairing"] = "ambiguous"
+    tool.call_id = tool.call_id or chosen.id
+
+
+def _take(tool: Draft, candidates: Sequence[Call], how: str, memo: Memo) -> Call:
+    """Give a tool step the best of the calls: equal arguments, asked before it started, the latest such turn."""
+    mine = fingerprint(tool.input.value, memo) if tool.input.state == "whole" else b""
+
+    def preference(call: Call) -> tuple[bool, bool, int, int]:
+        before = call.turn.end_ns <= tool.start_ns
+        return (call.fingerprint != mine, not before, -call.index if before else call.index, call.position)
+
+    chosen = min(candidates, key=preference)
+    chosen.taken_by = tool
+    tool.asked_by = chosen.turn
+    tool.fields["pairing"] = how
+    return chosen
+
+
+def _fill(call: Call, tool: Draft, talk: Conversation) -> None:
+    """Take from the model's side what the tool span lacks: arguments from the request, the result from the next one."""
+    if tool.input.state in ("absent", "withheld") and call.has_arguments and not withheld(call.arguments):
+        tool.input = Found(call.arguments, "whole")
+        tool.fields["input_source"] = "model_call"
+    if tool.output.state in ("absent", "withheld") and tool.reading.error is None:
+        told = talk.answer(call)
+        if told is not None and not withheld(told[1]):
+            tool.output = Found(told[1], "whole")
+            tool.fields["output_source"] = "next_model_call"
+
+
+def _responses(turn: Draft) -> Mapping[str, list[Value]]:
+    out: dict[str, list[Value]] = {}
+    for part in parts_of(turn.input, "tool_call_response"):
+        if "response" in part and isinstance(part.get("id"), str):
+            out.setdefault(_text(part["id"]), []).append(part["response"])
+    return out
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else ""

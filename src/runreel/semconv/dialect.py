@@ -1,0 +1,93 @@
+"""What a dialect is: one table of where each field is found, and the few functions that a table cannot say."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from runreel.semconv.content import understand
+from runreel.semconv.registry import FieldType
+from runreel.semconv.view import ABSENT, Found, View, best
+from runreel.values import Kind, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a content field is found: attribute keys, best first; `prefix.*` stands for indexed keys.
+
+    `shape` is what the value is once understood; `role` whose words a bare text is. `read` replaces both where a
+    dialect needs more than that.
+    """
+
+    keys: tuple[str, ...]
+    shape: FieldType = "value"
+    role: str = "user"
+    read: Callable[[View], Found] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """How to switch content on, for the instrumentation whose scope name starts with `scope`."""
+
+    scope: str
+    inputs: str
+    outputs: str
+
+
+def _no_kind(_: View) -> tuple[Kind, str] | None:
+    return None
+
+
+def _no_extras(_: View, __: Kind) -> Mapping[str, Value]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One way in which spans say what they are.
+
+    `kind` returns the kind of step and what said so, None where the dialect does not know. `scalars` and `contents`
+    are keyed as the registry is (`llm.model`). `extras` returns fields that need code, by name without the kind.
+    """
+
+    name: str
+    title: str
+    claims: Callable[[View], bool]
+    kind: Callable[[View], tuple[Kind, str] | None] = _no_kind
+    scalars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    contents: Mapping[str, Source] = field(default_factory=dict)
+    extras: Callable[[View, Kind], Mapping[str, Value]] = _no_extras
+    switches: tuple[Switch, ...] = ()
+
+
+def read_source(view: View, source: Source) -> Found:
+    """Return a content field from its source."""
+    if source.read is not None:
+        return source.read(view)
+    return read_keys(view, source.keys, source.shape, source.role)
+
+
+def read_keys(view: View, keys: Sequence[str], shape: FieldType, role: str = "user") -> Found:
+    """Return the most complete value among the keys, with a reference to content kept elsewhere as the last resort."""
+    candidates: list[Found] = []
+    for source, key, raw in view.locate(keys):
+        one = understand(shape, raw, role, view.memo)
+        one = Found(one.value, one.state, one.reason and f"{one.reason} ({key})", source, (key,))
+        if one.state == "whole":
+            return one
+        candidates.append(one)
+    for source, key, _ in view.locate([f"{key}_ref" for key in keys]):
+        reason = f"external: the content was stored elsewhere, {key} names the place"
+        candidates.append(Found(None, "external", reason, source, (key,)))
+    return best(candidates) if candidates else ABSENT
+
+
+def locate_source(view: View, source: Source) -> tuple[str, tuple[str, ...]] | None:
+    """Return where a content field sits, without reading it: (layer, keys)."""
+    for layer, attributes in view.layers:
+        hits = tuple(
+            key
+            for key in source.keys
+            if (any(name.startswith(key[:-1]) for name in attributes) if key.endswith(".*") else key in attributes)
+        )
+        if hits:
+            return layer, hits
+    return None
