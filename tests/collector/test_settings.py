@@ -1,0 +1,70 @@
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from runreel.collector import telemetry
+from runreel.collector.settings import TYPES, GrpcConfig, PipelineConfig, ServiceConfig, is_loopback, split_endpoint
+
+PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+ROWS = {row[0]: row for row in re.findall(r"^\| `([a-z_:]+)` \|([^|]*)\|([^|]*)\|$", PAGE, re.MULTILINE)}
+
+
+def keys(model, path):
+    """Every key that may be written below `path`, with its default."""
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        inner = next((part for part in getattr(inner, "__args__", ()) if isinstance(part, type)), inner)
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from keys(inner, f"{path}::{name}")
+        elif name != "pipelines":
+            yield f"{path}::{name}", field.get_default()
+
+
+EVERY_KEY = dict(
+    found for role, types in TYPES.items() for name, model in types.items() for found in keys(model, f"{role}::{name}")
+) | dict((*keys(ServiceConfig, "service"), *keys(PipelineConfig, "service::pipelines::traces")))
+
+
+@pytest.mark.parametrize("key", EVERY_KEY)
+def test_every_key_is_documented_with_its_default(key):
+    assert key in ROWS
+    default = EVERY_KEY[key]
+    words = default if isinstance(default, tuple) else (default,)
+    if default and str(default) != "PydanticUndefined":
+        assert all(f"`{word}`" in ROWS[key][1] for word in words)
+
+
+def test_no_key_is_documented_that_is_not_there():
+    documented = {key for key in ROWS if "::" in key}
+
+    assert documented - set(EVERY_KEY) == {"processors::schema", "service::pipelines"}
+
+
+@pytest.mark.parametrize("name", telemetry.NAMES)
+def test_every_counter_is_documented(name):
+    assert f"`{name}`" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "parts"),
+    [
+        ("127.0.0.1:1", ("127.0.0.1", 1)),
+        ("[::1]:4317", ("::1", 4317)),
+        (":80", ("", 80)),
+        ("a.b:65535", ("a.b", 65535)),
+    ],
+)
+def test_an_endpoint_has_a_host_and_a_port(endpoint, parts):
+    assert split_endpoint(endpoint) == parts
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::", "192.168.0.1", "localhost.example.com", "127.0.0.1.example.com"])
+def test_what_others_can_reach_is_not_loopback(host):
+    assert not is_loopback(host)
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValidationError):
+        GrpcConfig().endpoint = "x"
