@@ -23,6 +23,7 @@ from runreel.canonical.parts import (
 )
 from runreel.canonical.payloads import join_payload, split_payload
 from runreel.canonical.tokens import ENTITIES, SECRET_RE, TOKEN_RE, make_token, normalise
+from runreel.canonical.unify import Bindings, Mismatch, unify
 
 __all__ = [
     "ENTITIES",
@@ -31,6 +32,8 @@ __all__ = [
     "SECRET_RE",
     "THRESHOLD_BYTES",
     "TOKEN_RE",
+    "Bindings",
+    "Mismatch",
     "canonical",
     "dumps",
     "escape_own",
@@ -49,4 +52,5 @@ __all__ = [
     "split_payload",
     "split_value",
     "unescape_own",
+    "unify",
 ]
