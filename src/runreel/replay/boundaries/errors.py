@@ -1,0 +1,97 @@
+"""A recorded exception, raised again: same type where it can be found, same text always."""
+
+import ast
+import builtins
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_ERRNO = re.compile(r"\[Errno (\d+)\] (.*?)(?:: ('.*'|\".*\"))?", re.DOTALL)
+
+
+def revive_error(type_name: str, message: str, namespace: Mapping[str, Any] | None = None) -> Exception:
+    """Return an exception of the recorded type whose text is the recorded message.
+
+    `type_name` is a name or a path (`requests.exceptions.HTTPError`). It is looked for among the builtins, in the
+    namespace of the function that raised it, by its path, and among the exception classes that are loaded. Where it
+    is found nowhere the exception is an Exception of a class made for it, with that name.
+    """
+    kind = _find(type_name, namespace or {})
+    if kind is None:
+        kind = type(type_name.rpartition(".")[2] or "Exception", (Exception,), {})
+    for arguments in _arguments(kind, message):
+        error = _made(kind, arguments)
+        if error is not None and str(error) == message:
+            return error
+    return _forced(kind, message)
+
+
+def _made(kind: type[Exception], arguments: tuple[Any, ...]) -> Exception | None:
+    try:
+        return kind(*arguments)
+    except Exception:  # noqa: BLE001 - constructors of exceptions may raise anything; there are other ways
+        return None
+
+
+def _arguments(kind: type[Exception], message: str) -> Iterator[tuple[Any, ...]]:
+    if issubclass(kind, KeyError):  # its text is the repr of its argument
+        try:
+            yield (ast.literal_eval(message),)
+        except (ValueError, SyntaxError):
+            pass
+    if issubclass(kind, OSError) and (match := _ERRNO.fullmatch(message)):
+        number, text, name = match.groups()
+        yield (int(number), text) if name is None else (int(number), text, ast.literal_eval(name))
+    if not message:
+        yield ()
+    yield (message,)
+
+
+def _forced(kind: type[Exception], message: str) -> Exception:
+    """Make an instance past its constructor: of a class of the same name below the recorded one."""
+    names: dict[str, Any] = {"__init__": _ignore, "__str__": lambda _: message, "__module__": kind.__module__}
+    try:
+        error: Exception = type(kind.__name__, (kind,), {**names, "__qualname__": kind.__qualname__})(message)
+    except TypeError:  # a class that may not be derived from, or made without its arguments
+        error = type(kind.__name__, (Exception,), names)(message)
+    error.args = (message,)
+    return error
+
+
+def _ignore(*_: object) -> None:
+    """Stand in for a constructor that wants more than a message."""
+
+
+def _find(name: str, namespace: Mapping[str, Any]) -> type[Exception] | None:
+    module, _, short = name.rpartition(".")
+    found = [getattr(builtins, name, None), namespace.get(name), _by_path(module, short)]
+    for candidate in (*found, *_loaded(module, short)):
+        # SystemExit and KeyboardInterrupt would end the agent instead of reaching its handler.
+        if isinstance(candidate, type) and issubclass(candidate, Exception):
+            return candidate
+    return None
+
+
+def _by_path(module: str, name: str) -> object:
+    if not module:
+        return None
+    try:
+        return getattr(importlib.import_module(module), name, None)
+    except Exception:  # noqa: BLE001 - a module that does not import (any more) is only one place less to look
+        return None
+
+
+def _loaded(module: str, name: str) -> list[type[Exception]]:
+    """Find loaded exception classes of that name; more than one, and there is no telling which it was."""
+    found, seen = [], set()
+    waiting: list[type[Exception]] = [Exception]
+    while waiting:
+        kind = waiting.pop()
+        for below in type.__subclasses__(kind):
+            if below not in seen:
+                seen.add(below)
+                waiting.append(below)
+                if below.__name__ == name and (not module or below.__module__ == module):
+                    found.append(below)
+    return found if len(found) == 1 else []

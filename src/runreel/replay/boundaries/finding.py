@@ -1,0 +1,204 @@
+"""Find the functions behind recorded tool names before any of the agent's code runs, by reading its source.
+
+The entry's module is read, and every module of the user's own that it imports, anywhere in it. A recorded tool is found
+as a function defined at the top level of one of them, or as one of the recorder's boundaries of that name. Nothing is
+imported: a tool that is not found is refused while nothing has happened yet.
+"""
+
+import ast
+import pkgutil
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+_RECORDER = {"tool", "retriever"}
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a function is defined: a module's name (`__main__` for a script) and its file."""
+
+    module: str
+    file: str
+
+
+@dataclass(slots=True)
+class Found:
+    """What the reading found. `functions` by name; `boundaries` are the recorder's, by recorded name; `unreadable`
+    are files that are no Python, with the reason."""
+
+    functions: dict[str, list[Place]] = field(default_factory=dict)
+    boundaries: set[str] = field(default_factory=set)
+    files: dict[str, str] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+
+    def has(self, name: str) -> bool:
+        return name in self.functions or name in self.boundaries
+
+
+def is_users(file: str | None, packages: Iterable[str] = ()) -> bool:
+    """Say whether a file is the user's own code: no library's, unless below a folder named inside that library's."""
+    if not file or file.startswith("<"):
+        return False
+    path = str(Path(file).resolve())
+    library = max((len(folder) for folder in _LIBRARIES if path.startswith(f"{folder}/")), default=0)
+    own = max((len(folder) for folder in packages if path.startswith(f"{folder}/")), default=0)
+    return not library or own > library
+
+
+def _libraries() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    folders = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in paths}
+    folders |= {path for path in sys.path if path.endswith(("site-packages", "dist-packages"))}
+    own = Path(__file__).resolve().parents[2]  # runreel itself, also where it is installed editable
+    return (*(str(Path(folder).resolve()) for folder in folders), str(own))
+
+
+_LIBRARIES = _libraries()
+
+
+def find(entry: Place, names: Iterable[str], *, packages: Sequence[str] = ()) -> Found:
+    """Read the entry and what it imports; return what was found of `names`.
+
+    `packages` are folders in library places that count as the user's own (an agent that is installed).
+    """
+    found, wanted, waiting = Found(), set(names), [entry]
+    while waiting:
+        place = waiting.pop()
+        if place.file in found.files:
+            continue
+        found.files[place.file] = place.module
+        tree = _read(place, found)
+        if tree is None:
+            continue
+        for name in _functions(tree):
+            if name in wanted:
+                found.functions.setdefault(name, []).append(place)
+        found.boundaries |= wanted & set(_boundaries(tree))
+        waiting += (there for there in _imports(tree, place) if is_users(there.file, packages))
+    return found
+
+
+def _read(place: Place, found: Found) -> ast.Module | None:
+    try:
+        return ast.parse(Path(place.file).read_bytes(), place.file)
+    except (OSError, SyntaxError, ValueError) as error:
+        found.unreadable[place.file] = f"{type(error).__name__}: {error}"
+        return None
+
+
+def _functions(tree: ast.Module) -> Iterator[str]:
+    """Name the functions that the module itself defines, also below `if`, `try` and `with`."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        if not isinstance(node, _SCOPES):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _boundaries(tree: ast.Module) -> Iterator[str]:
+    """Name what the recorder's `tool` and `retriever` are given here: as an argument, or by the function below them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _called(node.func) in _RECORDER:
+            given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "name")]
+            yield from (value.value for value in given if isinstance(value, ast.Constant) and type(value.value) is str)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorators = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+            if any(_called(one) in _RECORDER and _from_recorder(one, tree) for one in decorators):
+                yield node.name
+
+
+def _called(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _from_recorder(node: ast.expr, tree: ast.Module) -> bool:
+    """Say whether a decorator is the recorder's: frameworks have a `tool` of their own."""
+    root = node.value if isinstance(node, ast.Attribute) else node
+    name = root.id if isinstance(root, ast.Name) else ""
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.Import):
+            bound = {one.asname or "runreel" for one in statement.names if one.name == "runreel.record"}
+        elif isinstance(statement, ast.ImportFrom) and statement.module in ("runreel", "runreel.record"):
+            bound = {one.asname or one.name for one in statement.names}
+        else:
+            continue
+        if name in bound:
+            return True
+    return False
+
+
+# --- imports ----------------------------------------------------------------------------------------------------------
+
+
+def _imports(tree: ast.Module, place: Place) -> Iterator[Place]:
+    package = place.module if Path(place.file).name == "__init__.py" else place.module.rpartition(".")[0]
+    seen: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            seen |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(node, package)
+            seen |= {base, *(f"{base}.{name.name}" for name in node.names if base)}
+    for module in seen:
+        yield from locate(module)
+
+
+def _absolute(node: ast.ImportFrom, package: str) -> str:
+    if not node.level:
+        return node.module or ""
+    folders = package.split(".")[: len(package.split(".")) - (node.level - 1)]
+    return ".".join([*folders, node.module] if node.module else folders)
+
+
+def locate(module: str) -> list[Place]:
+    """Return the source files behind a dotted name, its packages first; what is no source file is left out.
+
+    Asks the import system's finders without importing, unlike importlib.util.find_spec.
+    """
+    places, path, parts = [], None, module.split(".")
+    for count in range(1, len(parts) + 1):
+        name = ".".join(parts[:count])
+        spec = _spec(name, path)
+        if spec is None:
+            break
+        if spec.origin and spec.origin.endswith(".py"):
+            places.append(Place(name, spec.origin))
+        if spec.submodule_search_locations is None:
+            break
+        path = list(spec.submodule_search_locations)
+    return places
+
+
+def _spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """Find a top-level module as an import would, one in a package (`path`) in the package's folders."""
+    if not name:
+        return None
+    if path is None:
+        finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
+        specs = (find_spec(name, None, None) for find_spec in finders if find_spec)
+        return next((spec for spec in specs if spec is not None), None)
+    # Not by sys.meta_path: for a package that is in several folders it wants the package above imported.
+    folders: list[str] = []
+    for folder in path:
+        importer = pkgutil.get_importer(folder)
+        spec = importer.find_spec(name, None) if importer else None
+        if spec is not None and spec.loader is not None:
+            return spec
+        folders += (spec.submodule_search_locations if spec else None) or []
+    if not folders:
+        return None
+    found = ModuleSpec(name, None, is_package=True)
+    found.submodule_search_locations = folders
+    return found
+
+
+def describe(found: Found) -> Mapping[str, list[str]]:
+    """Return which functions stand for which tool, as `module:function`."""
+    return {name: [f"{place.module}:{name}" for place in places] for name, places in found.functions.items()}

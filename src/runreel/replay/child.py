@@ -1,0 +1,191 @@
+"""The agent's process: prepare everything, then run the agent's entry as if it had been started by hand.
+
+Started as `python -P -m runreel.replay.child DESCRIPTOR` behind the walls. The plan arrives as the first frame. Nothing
+of the agent is imported before clock, randomness, transports, exporters and tools are in place, and a recorded tool
+that cannot be found ends the process before any of it runs.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from runreel.canonical import dumps, loads
+from runreel.errors import DivergedError, EntryPointError, RefusedError
+from runreel.record.convert import thaw
+from runreel.replay import capture, determinism, entry, transports
+from runreel.replay.boundaries import finding, functions, recorder, swapping
+from runreel.replay.clock import Clock
+from runreel.replay.imports import when_imported
+from runreel.replay.protocol import Channel, Frame, Link
+from runreel.replay.sandbox import audit
+from runreel.replay.wire.values import HttpRequest, HttpResponse
+from runreel.values import Kind, Value
+
+REFUSED, NO_ENTRY = RefusedError.exit_code, EntryPointError.exit_code
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the plan; return the exit code of the agent, or REFUSED or NO_ENTRY where it did not start."""
+    descriptor = int(arguments[0])
+    os.set_inheritable(descriptor, False)
+    channel = Channel(descriptor)
+    plan = channel.receive()
+    return REFUSED if plan is None else Child(Link(channel), plan).run()
+
+
+class Child:
+    """One replay, seen from inside. Everything it finds out goes to the parent, which judges."""
+
+    def __init__(self, link: Link, plan: Frame) -> None:
+        self._link, self._plan = link, plan
+        self._clock = Clock(int(plan.get("start_ns")))
+        self._kinds: dict[str, Kind] = plan.get("names")
+        self._swapper = swapping.Swapper(self._kinds)
+
+    def run(self) -> int:
+        audit.install(lambda facts: self._tell("network", **facts))
+        try:
+            place = entry.prepare(self._plan.get("entry"), self._plan.get("args"))
+            missing = self._find(place)
+            if not missing:
+                self._install()
+                missing = self._swapper.swap_targets()
+            if not missing:
+                return self._run(place)
+        except EntryPointError as error:
+            self._tell("no_entry", message=str(error))
+            return NO_ENTRY
+        self._tell("refused", message="", missing=missing)
+        return REFUSED
+
+    def _tell(self, type_: str, **head: Any) -> None:
+        self._link.tell(Frame(type_, head))
+
+    # --- before the start ---------------------------------------------------------------------------------------------
+
+    def _find(self, place: finding.Place) -> dict[str, str]:
+        """Find the functions to swap; return why each recorded name without one cannot be answered for."""
+        targets = {name: swapping.Target(*where) for name, where in self._plan.get("targets").items()}
+        missing: dict[str, str] = {}
+        if place.module == "__main__":
+            # The script runs under another name than the one people know it by.
+            stem, defined = Path(place.file).stem, set(swapping.paths_in(entry.compiled(place.file)))
+            for name, target in targets.items():
+                if target.module in ("__main__", stem):
+                    targets[name] = swapping.Target("__main__", target.path)
+                    if target.path not in defined:
+                        missing[name] = f"{place.file} defines no {target.path} of its own"
+        self._swapper.targets = targets
+        self._swapper.packages = (str(Path(place.file).resolve().parent),)
+        wanted = [name for name in self._kinds if name not in targets]
+        found = finding.find(place, wanted, packages=self._swapper.packages)
+        files = "1 file" if len(found.files) == 1 else f"{len(found.files)} files"
+        for name in wanted:
+            if not found.has(name):
+                missing[name] = f"no module of the agent ({files} read) defines a function {name} at its top level"
+        return missing
+
+    def _install(self) -> None:
+        """Put every boundary in place; libraries are patched when the agent imports them."""
+        functions.connect(self)
+        transports.install(self.http)
+        capture.install(self._link)
+        when_imported("runreel.record._active", self._under_recorder)
+        self._swapper.install()
+        determinism.install(self._plan.get("seed"))
+        self._clock.start()
+
+    def _under_recorder(self, module: ModuleType) -> None:
+        module.current = recorder.Boundary(self)  # type: ignore[attr-defined]
+        module.identity = module.Identity(self._plan.get("run_id"), self._plan.get("of"))  # type: ignore[attr-defined]
+
+    # --- the boundaries -----------------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        kind: Kind,
+        name: str,
+        arguments: Value,
+        *,
+        call_id: str = "",
+        defaults: Mapping[str, Value] | None = None,
+    ) -> Value:
+        """Ask for a tool's or retriever's answer (see functions.Asking)."""
+        head = {"kind": kind, "name": name, "call_id": call_id}
+        asked: Value = {"arguments": arguments, "defaults": defaults or {}}
+        reply = self._ask(Frame("call", head, dumps(asked).encode()))
+        value = loads(reply.body.decode())
+        if reply.get("how") == "raised":
+            raise functions.FailedError(reply.get("error_type"), str(value))
+        return value
+
+    def http(self, request: HttpRequest) -> HttpResponse:
+        """Ask for the response to an HTTP request (see transports.Handler)."""
+        head = {"method": request.method, "url": request.url, "headers": [list(pair) for pair in request.headers]}
+        reply = self._ask(Frame("http", head, request.body))
+        headers = tuple((name, value) for name, value in reply.get("headers"))
+        chunks = reply.get("chunks")
+        return HttpResponse(reply.get("status"), headers, reply.body if chunks is None else _stream(reply, chunks))
+
+    def _ask(self, frame: Frame) -> Frame:
+        reply = self._link.ask(frame)
+        if "clock_ns" in reply.head:
+            self._clock.reach(reply.get("clock_ns"))
+        error = _ERRORS.get(reply.get("how"))
+        if error is not None:
+            raise error(reply.get("message"))
+        return reply
+
+    # --- the agent ----------------------------------------------------------------------------------------------------
+
+    def _run(self, place: finding.Place) -> int:
+        self._tell("started", swapped=self._swapper.done)
+        how = self._plan.get("entry")
+        try:
+            if "script" in how:
+                entry.run_script(place.file, self._swapper.rewrite)
+            else:
+                values = [thaw(loads(self._plan.body.decode()))] if self._plan.body else []
+                entry.call(entry.import_callable(how["module"], how["callable"]), values)
+        except EntryPointError:
+            raise
+        except RefusedError as error:  # a library of the agent's that cannot be answered for
+            self._tell("refused", message=str(error), missing={})
+            return REFUSED
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+            self._tell("ended", how="exit", code=code)
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever ends the agent is shown as Python shows it
+            self._tell("ended", how="raised", code=1, error_type=type(error).__name__)
+            traceback.print_exception(entry.without_our_frames(error))
+            return 1
+        self._tell("ended", how="returned", code=0)
+        return 0
+
+
+_ERRORS = {
+    "diverged": DivergedError,
+    "refused": ConnectionRefusedError,
+    "lost": ConnectionError,
+    "timeout": TimeoutError,
+}
+
+
+def _stream(reply: Frame, sizes: Sequence[int]) -> Iterator[bytes]:
+    """Cut a streamed body into the pieces it was written in; `end` says how it breaks off, if it does."""
+    position = 0
+    for size in sizes:
+        yield reply.body[position : position + size]
+        position += size
+    error = _ERRORS.get(reply.get("end"))
+    if error is not None:
+        raise error(reply.get("message"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,57 @@
+"""Live text made fit to be shown: through the redactor where it is installed, else without what could be personal."""
+
+import re
+from collections.abc import Sequence
+from typing import Protocol
+
+from runreel.semconv.secrets import find_secrets
+from runreel.values import CleanBatch, RawBatch
+
+# What may be somebody's: anything around an "@", and longer runs of digits with what people put between them.
+_PERSONAL = re.compile(r"[^\s\"'<>()\[\]{},;]*@[^\s\"'<>()\[\]{},;]*|\+?\d[\d ().:-]{5,}\d")
+
+
+class Cleaner(Protocol):
+    """Takes what is personal out of what a replay saw. Thread-safe."""
+
+    def batch(self, batch: RawBatch) -> CleanBatch:
+        """Redact what the replay recorded of itself."""
+        ...
+
+    def text(self, text: str) -> str:
+        """Redact a text, for people to read."""
+        ...
+
+
+def mask(text: str) -> str:
+    """Return a text without secrets, addresses and long numbers: for command lines, where there is no redactor."""
+    for start, end, rule in sorted(find_secrets(text), reverse=True):
+        text = f"{text[:start]}<SECRET:{rule}>{text[end:]}"
+    return _PERSONAL.sub(_hidden, text)
+
+
+def _hidden(match: re.Match[str]) -> str:
+    found = match.group()
+    return found if _is_address(found) else "…"
+
+
+def _is_address(text: str) -> bool:
+    """Loopback and documentation addresses with their ports are what a network report is about."""
+    return re.fullmatch(r"127\.\d+\.\d+\.\d+(:\d+)?", text) is not None
+
+
+def describe(text: str, other: str | None) -> str:
+    """Say of a text that must not be shown how long it is, and where it begins to differ from the other one."""
+    size = f"text of {len(text)} characters"
+    if other is None:
+        return size
+    shared = common(text, other)
+    return f"{size}, the same up to character {shared}" if shared else f"{size}, different from its first character on"
+
+
+def common(left: Sequence[object], right: Sequence[object]) -> int:
+    """Return how many items two sequences have in common at their beginning."""
+    for position, (one, two) in enumerate(zip(left, right, strict=False)):
+        if one != two:
+            return position
+    return min(len(left), len(right))

@@ -1,0 +1,239 @@
+"""Replay a recorded run: start the agent behind the walls, answer it from the tape, judge what it did."""
+
+import hashlib
+import os
+import socket
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from runreel.canonical import Bindings, dumps, freeze
+from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
+from runreel.replay import outcome, tape
+from runreel.replay.cleaning import Cleaner
+from runreel.replay.host import Host
+from runreel.replay.matching import Matcher
+from runreel.replay.protocol import Channel, Frame
+from runreel.replay.sandbox import Sandbox, Sandboxed, scrub
+from runreel.replay.tape import Tape
+from runreel.replay.unifying import Rules
+from runreel.replay.values import Mode, OnDivergence, Replayed
+from runreel.semconv.secrets import is_secret
+from runreel.values import Run, Value
+
+NOT_GIVEN: Any = object()
+"""Tells an input of None from none at all."""
+
+_SETTINGS = {
+    # Content is off by default: without it the replay's own record would be empty.
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY",
+    "PYTHONHASHSEED": "0",
+}
+_OF_TELEMETRY = ("OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_LOGS_EXPORTER", "OTEL_METRICS_EXPORTER")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An agent's entry: a script's path, or a module and a callable in it."""
+
+    script: str = ""
+    module: str = ""
+    callable: str = ""
+
+    def plan(self) -> dict[str, str]:
+        return {"script": self.script} if self.script else {"module": self.module, "callable": self.callable}
+
+
+def replay(
+    run: Run,
+    agent: str | None = None,
+    *,
+    args: Sequence[str] = (),
+    mode: Mode = "frozen",
+    tools: Mapping[str, str] | None = None,
+    input: Value = NOT_GIVEN,  # noqa: A002 - the agent's input, and no other name says it
+    key: bytes | None = None,
+    on_divergence: OnDivergence = "stop",
+    cwd: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout_s: float = 600.0,
+    stdout: int | IO[bytes] | None = None,
+    cleaner: Cleaner | None = None,
+) -> Replayed:
+    """Run the agent again with every outside call answered from the record, and compare what it asks for.
+
+    Args:
+        run: The recorded run, whole.
+        agent: `path/to/script.py`, run as a script with `args`, or `module:callable`, called with the recorded user
+            input. None: what the run recorded as its entry.
+        mode: Only `frozen` for now: nothing is live.
+        tools: Recorded tool name to `module:function`, where the function is not found by its name.
+        input: What a callable is given instead of the recorded user input.
+        key: The tenant's key: proves which live values the recorded tokens stand for.
+        on_divergence: `stop` raises DivergedError in the agent's code; `continue` serves the only recorded call that it
+            can have meant, and goes on. The verdict is the same.
+        env: The agent's environment, before credentials are scrubbed from it; None is ours.
+        timeout_s: How long the agent may run; then it is killed and the replay is not comparable.
+        stdout: Where the agent's output goes; None is our own. It is stored nowhere.
+        cleaner: The redactor, for what the replay records and reports; without it live values are not shown, and the
+            replay's own run stays in memory.
+
+    Raises RefusedError before the agent starts where the run or the agent cannot be replayed so, EntryPointError where
+    the entry does not import, UsageError where it is not known, ReplayError where the agent's process broke down.
+    """
+    if mode != "frozen":
+        raise UsageError(f"replay mode {mode!r} is not known: this version knows frozen")
+    arranged = tape.build(run)
+    entry = entry_of(run, agent)
+    targets = {name: _target(name, where, arranged) for name, where in (tools or {}).items()}
+    given = _recorded_input(run) if input is NOT_GIVEN else freeze(input)
+    matcher = Matcher(arranged, Rules(key, is_secret), on_divergence, Bindings())
+    if input is NOT_GIVEN:
+        matcher.serve(given)
+    plan = _plan(run, arranged, entry, args, targets, given)
+    started = time.monotonic()
+    with _child(env, cwd, stdout) as (sandboxed, channel):
+        host = Host(matcher, channel)
+        channel.send(plan)
+        exit_code, timed_out = _serve(host, sandboxed, channel, timeout_s)
+        _require_started(run, host, exit_code)
+        seen = outcome.Seen(host, exit_code, timed_out, sandboxed.attempts, sandboxed.isolation)
+    return outcome.judge(arranged, seen, cleaner=cleaner, duration_s=time.monotonic() - started)
+
+
+def entry_of(run: Run, agent: str | None) -> Entry:
+    """Read an entry, or take the recorded one. Raises UsageError where there is none, or it is no entry."""
+    text = agent or _recorded_entry(run)
+    if not text:
+        raise UsageError(
+            f"run {run.run_id} does not say what to run: give --agent script.py or --agent module:callable"
+        )
+    if text.endswith(".py"):
+        return Entry(script=text)
+    module, _, name = text.partition(":")
+    if not module or not name or "/" in module:
+        raise UsageError(f"{text!r} is no entry: give path/to/script.py or module:callable")
+    return Entry(module=module, callable=name)
+
+
+def _recorded_entry(run: Run) -> str:
+    for name in ("entry", "replay.agent.entry"):
+        found = run.versions.get(name) or run.service.get(name)
+        if isinstance(found, str):
+            return found
+    return ""
+
+
+def _recorded_input(run: Run) -> Value:
+    return run.value(run.user_input)
+
+
+def _target(name: str, where: str, arranged: Tape) -> list[str]:
+    if name not in arranged.named():
+        known = ", ".join(sorted(arranged.named())) or "none"
+        raise UsageError(f"the run records no tool or retrieval named {name!r}; it records: {known}")
+    module, _, path = where.partition(":")
+    if not module or not path:
+        raise UsageError(f"--tool {name}={where}: give it as NAME=module:function")
+    return [module, path]
+
+
+def _plan(
+    run: Run, arranged: Tape, entry: Entry, args: Sequence[str], targets: Mapping[str, list[str]], given: Value
+) -> Frame:
+    head = {
+        "entry": entry.plan(),
+        "args": list(args),
+        "names": dict(arranged.named()),
+        "targets": dict(targets),
+        "start_ns": run.started_ns,
+        "seed": hashlib.sha256(run.run_id.encode()).hexdigest(),
+        "run_id": uuid.uuid4().hex,
+        "of": run.run_id,
+    }
+    return Frame("plan", head, b"" if given is None else dumps(given).encode())
+
+
+# --- the child --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _child(
+    env: Mapping[str, str] | None, cwd: str | Path | None, stdout: int | IO[bytes] | None
+) -> Iterator[tuple[Sandboxed, Channel]]:
+    """Start the child behind the walls; whatever happens, it is gone afterwards."""
+    ours, theirs = socket.socketpair()
+    channel = Channel(ours.detach())
+    try:
+        with theirs:
+            argv = [sys.executable, "-P", "-m", "runreel.replay.child", str(theirs.fileno())]
+            environment = environment_of(os.environ if env is None else env)
+            sandboxed = Sandbox().start(argv, env=environment, cwd=cwd, pass_fds=[theirs.fileno()], stdout=stdout)
+        with sandboxed:
+            yield sandboxed, channel
+    finally:
+        channel.close()
+
+
+def environment_of(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the agent's environment: as given, without credentials, with what a replay needs set."""
+    kept = {name: value for name, value in scrub(env).items() if name not in _OF_TELEMETRY}
+    content = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+    return {**kept, **_SETTINGS, content: kept.get(content) or _SETTINGS[content]}
+
+
+def _serve(host: Host, sandboxed: Sandboxed, channel: Channel, timeout_s: float) -> tuple[int, bool]:
+    """Answer the child until it ends; return its exit status, and whether it had to be killed for its time."""
+    ended: list[int] = []
+    late = threading.Event()
+
+    def wait() -> None:
+        try:
+            ended.append(sandboxed.wait(timeout_s))
+        except TimeoutError:
+            late.set()
+            sandboxed.kill()
+            ended.append(sandboxed.wait())
+        # What the agent started and left behind may hold the stream open.
+        channel.finish()
+
+    waiter = threading.Thread(target=wait, name="runreel-replay-wait")
+    waiter.start()
+    try:
+        if not host.serve():
+            sandboxed.kill()
+    except BaseException:
+        sandboxed.kill()
+        raise
+    finally:
+        waiter.join()
+    return ended[0], late.is_set()
+
+
+def _require_started(run: Run, host: Host, exit_code: int) -> None:
+    if "no_entry" in host.told:
+        raise EntryPointError(host.told["no_entry"]["message"])
+    if "refused" in host.told:
+        raise RefusedError(_refusal(run, host.told["refused"]))
+    if "started" not in host.told:
+        raise ReplayError(
+            f"the agent's process ended before the agent started (exit status {exit_code}); what it printed says why"
+        )
+
+
+def _refusal(run: Run, said: Mapping[str, Any]) -> str:
+    missing: Mapping[str, str] = said["missing"]
+    if not missing:
+        return str(said["message"])
+    listed = "\n".join(f"  - {name}: {reason}" for name, reason in sorted(missing.items()))
+    return (
+        f"run {run.run_id} cannot be replayed frozen, unstubbed: {', '.join(sorted(missing))}\n{listed}\n"
+        "A recorded tool must not run for real. Name its function with --tool NAME=module:function (a function defined "
+        "inside another one cannot be reached: move it to the top level), or decorate it with runreel.record.tool."
+    )

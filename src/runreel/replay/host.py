@@ -1,0 +1,187 @@
+"""The replay's side of the conversation: answer what the agent's process asks, keep what it tells."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from runreel.canonical import dumps, loads
+from runreel.replay import wire
+from runreel.replay.matching import Matcher
+from runreel.replay.protocol import Channel, Frame
+from runreel.replay.sandbox.findings import TELEMETRY_HOSTS
+from runreel.replay.unifying import Call
+from runreel.replay.values import Divergence, Entry, Raised
+from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
+from runreel.values import Value
+
+# An agent that goes on asking after so many calls without an answer is in a loop that only an answer would end.
+MOST_REFUSALS = 1000
+
+
+@dataclass(slots=True)
+class Host:
+    """Serves one child until its end of the stream closes. `told` holds what it said of itself, by frame type."""
+
+    matcher: Matcher
+    channel: Channel
+    told: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    network: list[dict[str, str]] = field(default_factory=list)
+    network_at: dict[str, int] = field(default_factory=dict)
+    otlp: list[tuple[str, str, bytes]] = field(default_factory=list, repr=False)
+    notes: dict[str, None] = field(default_factory=dict)
+    refusals: int = 0
+
+    def serve(self) -> bool:
+        """Answer until the child is gone: True. False where it asks on and on without getting answers."""
+        while (frame := self.channel.receive()) is not None:
+            if self.refusals >= MOST_REFUSALS:
+                return False
+            if "id" in frame.head:
+                reply = self._call(frame) if frame.type == "call" else self._http(frame)
+                # A child that is gone by now hears of it no more; the next receive says so.
+                with contextlib.suppress(OSError):
+                    self.channel.send(Frame("reply", {**reply.head, "id": frame.get("id")}, reply.body))
+            else:
+                self._hear(frame)
+        return True
+
+    def _hear(self, frame: Frame) -> None:
+        if frame.type == "otlp":
+            self.otlp.append((frame.get("signal"), frame.get("encoding"), frame.body))
+        elif frame.type == "network":
+            facts = {name: str(value) for name, value in frame.head.items()}
+            self.network.append(facts)
+            self.network_at.setdefault(facts.get("target", ""), len(self.matcher.divergences))
+        elif frame.type == "note":
+            self.notes[frame.get("text")] = None
+        elif frame.type == "forked":
+            self.notes["a forked process asked for a recorded answer, which it cannot get: use threads"] = None
+            self.matcher.divergences.append(_forked(frame))
+        else:
+            self.told[frame.type] = frame.head
+
+    # --- tools and retrievals -----------------------------------------------------------------------------------------
+
+    def _call(self, frame: Frame) -> Frame:
+        asked = loads(frame.body.decode())
+        assert isinstance(asked, Mapping)
+        defaults = asked.get("defaults")
+        call = Call(
+            frame.get("kind"),
+            frame.get("name"),
+            asked.get("arguments"),
+            frame.get("call_id"),
+            defaults if isinstance(defaults, Mapping) else {},
+        )
+        found = self.matcher.ask(call)
+        if isinstance(found, Divergence):
+            return self._refused(found)
+        answer = found.answer
+        if isinstance(answer, Raised):
+            head = {"how": "raised", "error_type": answer.type, "clock_ns": found.end_ns}
+            return Frame("reply", head, dumps(answer.message).encode())
+        return Frame("reply", {"how": "returned", "clock_ns": found.end_ns}, dumps(answer.value).encode())
+
+    def _refused(self, divergence: Divergence) -> Frame:
+        self.refusals += 1
+        return Frame("reply", {"how": "diverged", "message": explain(divergence)})
+
+    # --- HTTP ---------------------------------------------------------------------------------------------------------
+
+    def _http(self, frame: Frame) -> Frame:
+        headers = tuple((name, value) for name, value in frame.get("headers"))
+        request = HttpRequest(frame.get("method"), frame.get("url"), headers, frame.body)
+        asked = wire.parse(request)
+        if asked is None:
+            return self._no_model(request)
+        call = model_call(asked)
+        found = self.matcher.ask(call)
+        if isinstance(found, Divergence):
+            self.refusals += 1
+            return _response(wire.refuse(asked, explain(found), found.type), 0)
+        return self._answered(asked, call, found)
+
+    def _answered(self, asked: ModelRequest, call: Call, entry: Entry) -> Frame:
+        try:
+            return _response(wire.render(asked, entry.answer), entry.end_ns)
+        except TimeoutError as error:
+            how, text = "timeout", str(error)
+        except ConnectionError as error:
+            how, text = "lost", str(error)
+        # The SDK tries again by itself, as it did when it was recorded: one step, several requests.
+        self.matcher.expect_again(call, entry)
+        return Frame("reply", {"how": how, "message": text, "clock_ns": entry.end_ns})
+
+    def _no_model(self, request: HttpRequest) -> Frame:
+        """Refuse a request that is no model's: nothing recorded answers it, and it does not go out."""
+        self.refusals += 1
+        host = urlsplit(request.url).hostname or "?"
+        if any(host == name or host.endswith(f".{name}") for name in TELEMETRY_HOSTS):
+            self.notes[f"telemetry of a vendor was not sent: {request.method} {host}"] = None
+        else:
+            self.matcher.divergences.append(_unknown_http(request.method, host, self.matcher.calls))
+        return Frame("reply", {"how": "refused", "message": f"a replay makes no live calls: {request.method} {host}"})
+
+
+def model_call(asked: ModelRequest) -> Call:
+    """Return a model request in the form that entries have."""
+    request: Value = {
+        "model": asked.model,
+        "messages": asked.messages,
+        "tools": asked.tool_definitions,
+        "params": asked.params,
+    }
+    return Call("llm", asked.model, request)
+
+
+def explain(divergence: Divergence) -> str:
+    """Say in one sentence what diverged; the agent's process may log it anywhere, so it holds no value."""
+    what = f"{divergence.kind} {divergence.name}".strip()
+    step = f" of step {divergence.recorded}" if divergence.recorded is not None else ""
+    path = f" at {divergence.path}" if divergence.path else ""
+    reason = f": {divergence.reason}" if divergence.type == "unrecorded_call" else ""
+    return f"runreel replay: {divergence.type}{step} ({what}){path}{reason}"
+
+
+def _response(response: HttpResponse, end_ns: int) -> Frame:
+    head: dict[str, Any] = {"status": response.status, "headers": [list(pair) for pair in response.headers]}
+    if end_ns:
+        head["clock_ns"] = end_ns
+    if isinstance(response.body, bytes):
+        return Frame("reply", head, response.body)
+    chunks, head["end"] = _drained(response.body)
+    head["chunks"] = [len(chunk) for chunk in chunks]
+    return Frame("reply", head, b"".join(chunks))
+
+
+def _drained(body: Iterator[bytes]) -> tuple[list[bytes], str]:
+    """Read a stream to its end; return its pieces and how it broke off, if it did."""
+    chunks: list[bytes] = []
+    try:
+        chunks.extend(body)
+    except TimeoutError:
+        return chunks, "timeout"
+    except ConnectionError:
+        return chunks, "lost"
+    return chunks, ""
+
+
+def _unknown_http(method: str, host: str, calls: int) -> Divergence:
+    return Divergence(
+        "network_attempt",
+        name=f"{method} {host}",
+        replayed=calls,
+        reason="an HTTP request that goes to no model, outside of any recorded tool",
+        advice="put it behind a tool: @runreel.record.tool, or --tool NAME=module:function",
+    )
+
+
+def _forked(frame: Frame) -> Divergence:
+    return Divergence(
+        "unrecorded_call",
+        name=frame.get("name", ""),
+        reason="asked for in a forked process, which cannot be answered",
+        advice="run the agent's work in threads or tasks while it is replayed",
+    )

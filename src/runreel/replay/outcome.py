@@ -1,0 +1,162 @@
+"""What a replay came to: the divergences in order, the network attempts, the replay's own run, the verdict."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from runreel import otlp
+from runreel.canonical import Bindings, Mismatch
+from runreel.errors import DecodeError
+from runreel.replay.cleaning import Cleaner, mask
+from runreel.replay.host import Host
+from runreel.replay.sandbox import Attempt, Isolation, NetworkAttempt, merge
+from runreel.replay.tape import Tape
+from runreel.replay.unifying import tokens_in
+from runreel.replay.values import Divergence, Replayed, Verdict
+from runreel.runs.assemble import assemble
+from runreel.runs.identity import group
+from runreel.values import LogEvent, Run, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Everything known once the child has ended."""
+
+    host: Host
+    exit_code: int
+    timed_out: bool
+    attempts: Sequence[Attempt]
+    isolation: Isolation
+
+
+def judge(tape: Tape, seen: Seen, *, cleaner: Cleaner | None, duration_s: float) -> Replayed:
+    """Put everything together. Without a cleaner the replay's own run stays as it is, in memory."""
+    host, matcher = seen.host, seen.host.matcher
+    ended = dict(host.told.get("ended", {}))
+    findings, notes = _network(seen, cleaner)
+    divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised" or seen.timed_out)
+    divergences = _in_order(divergences, findings, host.network_at)
+    run, redacted = _own_run(tape.run, host, cleaner)
+    if not divergences:
+        divergences = tuple(_output_divergences(tape, seen, ended, run))
+    verdict: Verdict = "diverged" if any(one.fails for one in divergences) else "same"
+    if seen.timed_out:
+        verdict = "not_comparable"
+    return Replayed(
+        of=tape.run.run_id,
+        mode="frozen",
+        verdict=verdict,
+        divergences=divergences,
+        answered=dict(matcher.answered),
+        reproduced=matcher.reproduced,
+        not_reached=not_reached,
+        assumed=tuple(sorted(matcher.bindings.assumed)),
+        proved=len(set(matcher.bindings.tokens) - matcher.bindings.assumed),
+        network=tuple(asdict(attempt) for attempt in findings),
+        isolation=str(seen.isolation),
+        exit_code=seen.exit_code,
+        ended="timeout" if seen.timed_out else str(ended.get("how", "killed" if seen.exit_code < 0 else "exit")),
+        notes=(*tape.notes, *matcher.notes, *host.notes, *notes, *_notes_of_end(seen, ended, not_reached)),
+        run=run,
+        redacted=redacted,
+        duration_s=duration_s,
+    )
+
+
+# --- the network ------------------------------------------------------------------------------------------------------
+
+
+def _network(seen: Seen, cleaner: Cleaner | None) -> tuple[tuple[NetworkAttempt, ...], tuple[str, ...]]:
+    clean = mask if cleaner is None else cleaner.text
+    merged = merge(seen.attempts, seen.host.network, watched=seen.isolation.notify, clean=clean)
+    return merged.findings, tuple(f"network, no finding: {attempt}" for attempt in merged.notes)
+
+
+def _in_order(
+    divergences: Sequence[Divergence], findings: Sequence[NetworkAttempt], at: Mapping[str, int]
+) -> tuple[Divergence, ...]:
+    """Put each attempt where it happened, where that is known: a tool that went live comes before what it caused."""
+    out = list(divergences)
+    for attempt in sorted(findings, key=lambda one: at.get(one.target, len(out)), reverse=True):
+        out.insert(at.get(attempt.target, len(out)), _network_divergence(attempt))
+    return tuple(out)
+
+
+def _network_divergence(attempt: NetworkAttempt) -> Divergence:
+    return Divergence(
+        "network_attempt",
+        name=attempt.target or attempt.family,
+        reason=str(attempt),
+        advice="put it behind a tool (runreel.record.tool, or --tool NAME=module:function); a replay has no network",
+    )
+
+
+# --- how it ended -----------------------------------------------------------------------------------------------------
+
+
+def _output_divergences(tape: Tape, seen: Seen, ended: Mapping[str, Any], run: Run | None) -> list[Divergence]:
+    """Every call was as recorded: is what came out of it, too?"""
+    recorded = tape.run
+    if ended.get("how") == "raised" and recorded.outcome == "ok":
+        reason = f"the agent ended with {ended['error_type']}; the recorded run ended well"
+        return [Divergence("output_mismatch", reason=reason, advice="what it printed on the terminal says where")]
+    if run is None or not recorded.final_output.sha256 or not run.final_output.sha256:
+        return []
+    was, now = recorded.value(recorded.final_output), run.value(run.final_output)
+    rules = seen.host.matcher.rules
+    # The replay's own record holds tokens where it went through the redactor: they stand for themselves.
+    rules = replace(rules, served=rules.served | tokens_in(was))
+    found = rules.unify(was, now, seen.host.matcher.bindings)
+    if isinstance(found, Bindings):
+        return []
+    assert isinstance(found, Mismatch)
+    return [
+        Divergence(
+            "output_mismatch",
+            path=f"/final_output{found.path}",
+            was=found.was,
+            now=found.now,
+            has_was=True,
+            has_now=True,
+            reason=found.reason,
+            advice="every call is as recorded: the difference comes from the agent's code after the last one",
+        )
+    ]
+
+
+def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> list[str]:
+    notes = []
+    if not_reached:
+        notes.append(f"{not_reached} recorded calls were not reached after the divergence")
+    if seen.timed_out:
+        notes.append("the agent was still running when its time was up, and was killed")
+    elif not ended:
+        how = f"signal {-seen.exit_code}" if seen.exit_code < 0 else f"exit status {seen.exit_code}, without returning"
+        notes.append(f"the agent's process ended by {how}")
+    elif ended.get("how") == "exit" and seen.exit_code:
+        notes.append(f"the agent ended with exit status {seen.exit_code}")
+    return notes
+
+
+# --- the replay's own run ---------------------------------------------------------------------------------------------
+
+
+def _own_run(recorded: Run, host: Host, cleaner: Cleaner | None) -> tuple[Run | None, bool]:
+    """Assemble what the replay recorded of itself; the largest run, where it made several."""
+    spans: list[Span] = []
+    logs: list[LogEvent] = []
+    for signal, encoding, data in host.otlp:
+        try:
+            batch = otlp.decode(signal, data, encoding, recorded.tenant)  # type: ignore[arg-type]
+        except DecodeError as error:
+            host.notes[f"an export of the replay was not OTLP: {error}"] = None
+            continue
+        whole = batch if cleaner is None else cleaner.batch(batch)
+        spans += whole.spans
+        logs += whole.logs
+    groups = group(spans, logs)
+    if not groups:
+        return None, cleaner is not None
+    run_id, (own_spans, own_logs) = max(groups.items(), key=lambda item: (len(item[1][0]), item[0]))
+    run = assemble(own_spans, own_logs, run_id=run_id)
+    return replace(run, replay_of=recorded.run_id), cleaner is not None

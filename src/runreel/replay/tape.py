@@ -1,0 +1,179 @@
+"""A recorded run, arranged so that a boundary can ask it for an answer."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from runreel.canonical import make_ref
+from runreel.errors import RefusedError
+from runreel.record.convert import rebuild
+from runreel.replay.values import Answer, Entry, Raised, Returned, Streamed
+from runreel.values import Gap, Kind, Run, Step, Value
+
+KINDS: tuple[Kind, ...] = ("llm", "tool", "retrieval")
+"""What a frozen replay answers. Agent steps are the code that runs again; decisions are what it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """The answers of one run. `entries` are in causal order; `inside` counts the steps below recorded tools and
+    retrievals: those bodies do not run, so nothing asks for what happened in them."""
+
+    run: Run
+    entries: tuple[Entry, ...] = ()
+    inside: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    def named(self) -> Mapping[str, Kind]:
+        """Return the names that need a function to answer for, with their kind."""
+        return {entry.name: entry.kind for entry in self.entries if entry.kind in ("tool", "retrieval")}
+
+
+def build(run: Run) -> Tape:
+    """Arrange a run for frozen replay. Raises RefusedError where it lacks what that needs, with the list of gaps."""
+    require_replayable(run)
+    steps = [step for step in run.steps if step.shadowed_by is None]
+    below = _below_answered(steps)
+    told = [step for step in steps if step.kind in KINDS and step.seq not in below]
+    texts = {step.call_id: step.fields.get("arguments_text") for step in steps if step.kind == "tool" and step.call_id}
+    entries = tuple(_entry(run, step, texts) for step in told)
+    _require_names(run, entries)
+    _require_boundaries(run, [step for step in steps if step.seq not in below])
+    inside = sum(1 for step in steps if step.kind in KINDS and step.seq in below)
+    notes = (f"{inside} recorded steps inside tools or retrievals are not replayed: their bodies do not run",)
+    return Tape(run, entries, inside, notes if inside else ())
+
+
+def require_replayable(run: Run) -> None:
+    """Raise RefusedError where the run lacks what a frozen replay needs; the message lists what, and the fix of each.
+
+    Payload text never stands in it: gaps name fields and settings.
+    """
+    gaps = [gap for gap in run.gaps if gap.needed_for == "frozen"]
+    if run.replayable == "full" and not gaps:
+        return
+    if not gaps:
+        raise RefusedError(f"run {run.run_id} cannot be replayed frozen: it holds no step that could be answered for")
+    listed = "\n".join(f"  - {_gap_line(gap)}" for gap in _distinct(gaps))
+    raise RefusedError(f"run {run.run_id} cannot be replayed frozen, its record lacks:\n{listed}")
+
+
+def _distinct(gaps: Sequence[Gap]) -> Iterable[Gap]:
+    """Say one cause once, for the first step that has it: one missing setting empties every step."""
+    return {(gap.field, gap.cause, gap.fix): gap for gap in reversed(gaps)}.values()
+
+
+def _gap_line(gap: Gap) -> str:
+    where = "the run" if gap.step is None else f"step {gap.step}"
+    return f"{where}: {gap.field}: {gap.cause}. {gap.fix}".rstrip(". ") + "."
+
+
+def _require_names(run: Run, entries: Sequence[Entry]) -> None:
+    """A name that is both a tool and an index would be answered by one function for two things."""
+    kinds: dict[str, Kind] = {}
+    for entry in entries:
+        if entry.kind != "llm" and kinds.setdefault(entry.name, entry.kind) != entry.kind:
+            raise RefusedError(
+                f"run {run.run_id} cannot be replayed frozen: {entry.name} is recorded as a tool and as a retrieval; "
+                "give one of them another name"
+            )
+
+
+def _require_boundaries(run: Run, steps: Sequence[Step]) -> None:
+    """What a memory gave the agent is in the record, but nothing stands in the memory's place yet."""
+    memories = sorted({step.name for step in steps if step.kind == "memory"})
+    if memories:
+        raise RefusedError(
+            f"run {run.run_id} cannot be replayed frozen: unstubbed memory {', '.join(memories)}; "
+            "put its reads and writes behind a tool (runreel.record.tool) and record the run again"
+        )
+
+
+def _below_answered(steps: Sequence[Step]) -> set[int]:
+    """Return the seqs of steps that happened inside a recorded tool or retrieval."""
+    by_seq = {step.seq: step for step in steps}
+    below: set[int] = set()
+    for step in steps:
+        above = step.parent
+        while above is not None and above in by_seq:
+            if by_seq[above].kind in ("tool", "retrieval"):
+                below.add(step.seq)
+                break
+            above = by_seq[above].parent
+    return below
+
+
+# --- entries ----------------------------------------------------------------------------------------------------------
+
+
+def _entry(run: Run, step: Step, texts: Mapping[str, Value]) -> Entry:
+    request = _request(run, step)
+    output = run.value(step.output)
+    return Entry(
+        seq=step.seq,
+        kind=step.kind,
+        name=step.name,
+        request=request,
+        answer=_model_answer(step, output, texts) if step.kind == "llm" else _call_answer(step, output),
+        key=f"rr-json-1:{make_ref(request).sha256}",
+        call_id=step.call_id,
+        after=step.after,
+        calls=tuple(tool_call_ids(output)),
+        side_effect=step.fields.get("side_effect") is True,
+        source="synthesised" if step.synthesised else "span",
+        start_ns=step.start_ns,
+        end_ns=step.end_ns,
+    )
+
+
+def _request(run: Run, step: Step) -> Value:
+    given = run.value(step.input)
+    if step.kind == "llm":
+        return {
+            "model": step.fields.get("model_requested") or step.fields.get("model"),
+            "messages": given,
+            "tools": step.fields.get("tool_definitions"),
+            "params": step.fields.get("params") or {},
+        }
+    if step.kind == "retrieval":
+        wanted = {name: step.fields.get(name) for name in ("top_k", "filters")}
+        return {"query": given, **{name: value for name, value in wanted.items() if value is not None}}
+    return given
+
+
+def _model_answer(step: Step, output: Value, texts: Mapping[str, Value]) -> Answer:
+    fields: dict[str, Value] = {name: value for name, value in step.fields.items() if name not in _OF_REQUEST}
+    fields["created_ns"] = step.start_ns
+    calls = tuple(tool_call_ids(output))
+    if calls and all(isinstance(texts.get(call), str) for call in calls):
+        # How the model spelt its arguments: agents put that text back into the next request.
+        fields["tool_call_texts"] = tuple(texts[call] for call in calls)
+    if step.error is not None and not step.fields.get("abandoned"):
+        if output is not None:
+            fields["partial"] = output
+        return Raised(step.error.type, step.error.message, fields)
+    if step.fields.get("stream") is True:
+        return Streamed(output, fields, interrupted=step.status == "interrupted")
+    return Returned(output, fields)
+
+
+_OF_REQUEST = frozenset({"model_requested", "params", "tool_definitions", "stream"})
+
+
+def _call_answer(step: Step, output: Value) -> Answer:
+    if step.error is not None:
+        return Raised(step.error.type, step.error.message)
+    return Returned(rebuild(output, step.fields.get("replay")))
+
+
+def tool_call_ids(messages: Value) -> Iterable[str]:
+    """Return the ids of the tool calls that messages ask for, in order."""
+    return (str(part["id"]) for part in parts_of(messages, "tool_call") if part.get("id"))
+
+
+def parts_of(messages: Value, kind: str) -> Iterable[Mapping[str, Value]]:
+    """Return the parts of one kind in normalised messages, in order."""
+    for message in messages if isinstance(messages, tuple) else ():
+        parts = message.get("parts") if isinstance(message, Mapping) else None
+        for part in parts if isinstance(parts, tuple) else ():
+            if isinstance(part, Mapping) and part.get("type") == kind:
+                yield part
