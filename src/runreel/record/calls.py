@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import traceback
 import typing
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -13,11 +14,13 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.util.types import AttributeValue
 
-from runreel import __version__, canonical
+from runreel import __version__
 from runreel.record import _active
 from runreel.record.convert import plain, restore
 from runreel.record.losses import count, safely
+from runreel.record.strip import to_json
 from runreel.semconv import keys, messages
+from runreel.semconv.secrets import strip_secrets
 from runreel.semconv.view import Memo
 from runreel.values import Value
 
@@ -195,12 +198,14 @@ class _Call:
 
 
 def failed(span: Span, error: BaseException) -> None:
-    """Record what a span failed with."""
-    span.record_exception(error)
-    span.set_status(Status(StatusCode.ERROR, str(error)))
+    """Record what a span failed with: as the SDK does, but without secrets."""
     kind = type(error)
     module = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
-    span.set_attribute("error.type", f"{module}{kind.__qualname__}")
+    name, message = f"{module}{kind.__qualname__}", strip_secrets(str(error))
+    stack = strip_secrets("".join(traceback.format_exception(error)))
+    span.add_event("exception", {"exception.type": name, "exception.message": message, "exception.stacktrace": stack})
+    span.set_status(Status(StatusCode.ERROR, message))
+    span.set_attribute("error.type", name)
 
 
 # --- what a span says -------------------------------------------------------------------------------------------------
@@ -263,16 +268,16 @@ def _request(
     if lost:
         out[keys.UNRECORDED] = [f"arguments: {name}" for name in lost]
     if what.kind == "tool":
-        out["gen_ai.tool.call.arguments"] = canonical.dumps(arguments)
+        out["gen_ai.tool.call.arguments"] = to_json(arguments)
         if call_id:
             out["gen_ai.tool.call.id"] = call_id
         return out
     query, top_k = arguments.get("query"), arguments.get("top_k", what.top_k)
-    out["gen_ai.retrieval.query.text"] = query if isinstance(query, str) else canonical.dumps(query)
+    out["gen_ai.retrieval.query.text"] = strip_secrets(query) if isinstance(query, str) else to_json(query)
     if isinstance(top_k, int):
         out["gen_ai.retrieval.top_k"] = top_k
     if "filters" in arguments:
-        out[keys.RETRIEVAL_FILTERS] = canonical.dumps(arguments["filters"])
+        out[keys.RETRIEVAL_FILTERS] = to_json(arguments["filters"])
     return out
 
 
@@ -280,12 +285,12 @@ def _response(what: Declared, value: Value) -> dict[str, AttributeValue]:
     """Say what was returned as the conventions do, and beside it what they do not say of it."""
     if what.kind == "tool":
         if isinstance(value, str):
-            return {"gen_ai.tool.call.result": value, keys.RESULT_TYPE: "text"}
-        return {"gen_ai.tool.call.result": canonical.dumps(value), keys.RESULT_TYPE: "json"}
+            return {"gen_ai.tool.call.result": strip_secrets(value), keys.RESULT_TYPE: "text"}
+        return {"gen_ai.tool.call.result": to_json(value), keys.RESULT_TYPE: "json"}
     listed = _documents(value)
-    out: dict[str, AttributeValue] = {"gen_ai.retrieval.documents": canonical.dumps(listed)}
+    out: dict[str, AttributeValue] = {"gen_ai.retrieval.documents": to_json(listed)}
     if messages.documents(listed, Memo()) != value:
-        out[keys.RESULT_VALUE] = canonical.dumps(value)
+        out[keys.RESULT_VALUE] = to_json(value)
     return out
 
 

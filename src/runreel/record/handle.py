@@ -13,11 +13,11 @@ from opentelemetry import baggage, context, trace
 from opentelemetry.trace import Link, Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
-from runreel import canonical
 from runreel.record import _active, setup
 from runreel.record.calls import failed, tracer
 from runreel.record.convert import plain
 from runreel.record.losses import losses, safely
+from runreel.record.strip import to_json
 from runreel.semconv import keys
 from runreel.values import Value
 
@@ -93,16 +93,15 @@ def run(
     attributes.update({name: value for name, value in optional.items() if isinstance(value, str) and value})
     if keys.RUN_PARENT_ID in attributes:
         attributes[keys.RUN_PARENT_RELATION] = relation
-    if user_input is not None:
-        nothing: dict[str, AttributeValue] = {}
-        attributes.update(safely("user_input", lambda: _asked(plain(user_input)), nothing))
     with _spanned(f"invoke_agent {told.agent}", attributes, run_id, relation if nested else "") as span:
+        if user_input is not None:
+            safely("user_input", lambda: span.set_attributes(_asked(plain(user_input))), None)
         yield RunHandle(run_id, seed, span)
 
 
 @contextmanager
 def _spanned(name: str, attributes: dict[str, AttributeValue], run_id: str, nested: str) -> Iterator[Span]:
-    around = context.get_current()
+    around, before = context.get_current(), losses()
     links = []
     if nested:
         # One run, one trace: a run inside a run starts its own, and a link leads back.
@@ -123,22 +122,22 @@ def _spanned(name: str, attributes: dict[str, AttributeValue], run_id: str, nest
         raise
     finally:
         context.detach(token)
-        lost = losses()
+        lost = losses(before)
         if lost:
-            span.set_attribute(LOSSES, canonical.dumps(dict(lost)))
+            span.set_attribute(LOSSES, to_json(dict(lost)))
         safely("span", span.end, None)
 
 
 def _asked(value: Value) -> dict[str, AttributeValue]:
     said: dict[str, AttributeValue] = {"gen_ai.input.messages": _messages("user", value)}
     if not isinstance(value, str):
-        said[keys.RUN_USER_INPUT] = canonical.dumps(value)
+        said[keys.RUN_USER_INPUT] = to_json(value)
     return said
 
 
 def _messages(role: str, value: Value) -> str:
-    content = value if isinstance(value, str) else canonical.dumps(value)
+    content = value if isinstance(value, str) else to_json(value)
     message: dict[str, Any] = {"role": role, "parts": ({"type": "text", "content": content},)}
     if role == "assistant":
         message["finish_reason"] = "stop"
-    return canonical.dumps((message,))
+    return to_json((message,))

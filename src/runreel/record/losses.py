@@ -17,10 +17,15 @@ def count(what: str) -> None:
         _counts[what] += 1
 
 
-def losses() -> Mapping[str, int]:
-    """Return how often what could not be recorded in this process, by what it was: `result`, `span`, `exporter`..."""
+def losses(since: Mapping[str, int] | None = None) -> Mapping[str, int]:
+    """Return how often what could not be recorded in this process, by what it was: `result`, `span`, `exporter`...
+
+    With `since`, an earlier answer, only what has come since.
+    """
     with _lock:
-        return dict(_counts)
+        counts = dict(_counts)
+    before = since or {}
+    return {what: number - before.get(what, 0) for what, number in counts.items() if number > before.get(what, 0)}
 
 
 def safely(what: str, do: Callable[[], T], otherwise: T) -> T:

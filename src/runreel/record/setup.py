@@ -3,6 +3,7 @@
 import importlib
 import logging
 import os
+import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from opentelemetry import baggage, trace
 
 from runreel.record.losses import count, safely
+from runreel.record.strip import command_line
 from runreel.semconv import keys
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ def configure(*, agent: str, code_version: str = "", endpoint: str | None = None
 
 
 def _provider(endpoint: str | None) -> Any:
-    from opentelemetry.sdk.resources import ProcessResourceDetector, Resource
+    from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
@@ -88,14 +90,19 @@ def _provider(endpoint: str | None) -> Any:
         count("exporter")
         return None
     told = settings()
-    named: dict[str, Any] = {"vcs.ref.head.revision": told.code_version} if told.code_version else {}
+    # How the process was started is how a replay starts it again.
+    named: dict[str, Any] = {
+        "process.command_args": command_line(sys.orig_argv),
+        "process.runtime.name": sys.implementation.name,
+        "process.runtime.version": platform.python_version(),
+    }
+    if told.code_version:
+        named["vcs.ref.head.revision"] = told.code_version
     if not os.environ.get("OTEL_SERVICE_NAME") and "service.name=" not in os.environ.get(
         "OTEL_RESOURCE_ATTRIBUTES", ""
     ):
         named["service.name"] = told.agent
-    # How the process was started is how a replay starts it again.
-    resource = ProcessResourceDetector().detect().merge(Resource.create(named))
-    provider = TracerProvider(resource=resource)
+    provider = TracerProvider(resource=Resource.create(named))
     provider.add_span_processor(BatchSpanProcessor(exporter))
     return provider
 

@@ -1,0 +1,34 @@
+import json
+
+import pytest
+
+from runreel.record.strip import command_line, to_json, without_secrets
+
+KEY = "sk-test-51HxFAKE0000000000000000"
+
+
+@pytest.mark.parametrize(
+    ("value", "clean"),
+    [
+        ({"password": "hunter2"}, {"password": "<SECRET:password>"}),
+        ({"api_key": KEY}, {"api_key": "<SECRET:openai-key>"}),
+        ({"note": (f"key {KEY}.",)}, {"note": ("key <SECRET:openai-key>.",)}),
+        ({"password": ""}, {"password": ""}),
+        ({"password": "<SECRET:password>"}, {"password": "<SECRET:password>"}),
+        ({"max_tokens": "256", "total": 12, "raw": b"x"}, {"max_tokens": "256", "total": 12, "raw": b"x"}),
+        ("nothing to hide", "nothing to hide"),
+    ],
+)
+def test_secrets_go_and_everything_else_stays(value, clean):
+    assert without_secrets(value) == clean
+
+
+def test_json_stays_json():
+    assert json.loads(to_json({"env": (f"API_KEY={KEY}",), "n": 1})) == {"env": ["API_KEY=<SECRET:openai-key>"], "n": 1}
+
+
+def test_a_command_line_loses_what_an_option_announces():
+    given = ["agent.py", "--api-key", "abc", "--name", "abc", f"--x={KEY}", "--verbose", "--password"]
+
+    clean = ["agent.py", "--api-key", "<SECRET:api-key>", "--name", "abc", "--x=<SECRET:openai-key>"]
+    assert command_line(given) == [*clean, "--verbose", "--password"]
