@@ -1,0 +1,96 @@
+"""Payloads as stored: exact, verified, and cheap where a history grows."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonical_values import VALUES, json_texts
+from runreel.canonical import dumps, exact_ref, join_payload, make_ref, split_payload
+from runreel.errors import CorruptError, NotFoundError
+from runreel.values import Value
+
+
+def again(value: Value, threshold: int = 256) -> Value:
+    ref, skeleton, parts = split_payload(value, threshold)
+    assert ref == exact_ref(value)
+    skeleton.encode()
+    return join_payload(ref.sha256, skeleton, lambda sha256: parts[sha256][0])
+
+
+@given(VALUES | json_texts(), st.sampled_from([1, 8, 256]))
+def test_any_payload_comes_back_exactly(value: Value, threshold: int) -> None:
+    assert dumps(again(value, threshold)) == dumps(value)
+
+
+def history(steps: int) -> list[dict[str, object]]:
+    messages: list[dict[str, object]] = [{"role": "system", "content": "You are brief. " * 40}]
+    for step in range(steps):
+        messages += [
+            {"role": "user", "content": f"question {step}"},
+            {"role": "assistant", "tool_calls": [{"id": f"call_{step}", "arguments": {"n": step, "at": "noon"}}]},
+            {"role": "tool", "content": f"answer {step}: " + f"line {step} of a longer text. " * 20},
+        ]
+    return messages
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_growing_history_is_stored_once(native: bool) -> None:
+    stored: dict[str, int] = {}
+    sent = skeletons = 0
+    for steps in range(1, 81):
+        text = json.dumps(history(steps))
+        value: Value = json.loads(text, object_hook=dict) if native else text
+        if native:
+            value = _tuples(value)
+        ref, skeleton, parts = split_payload(value)
+        assert join_payload(ref.sha256, skeleton, lambda sha256: parts[sha256][0]) == value  # noqa: B023
+        stored |= {sha256: len(data) for sha256, (data, _) in parts.items()}
+        skeletons += len(skeleton)
+        sent += len(text)
+
+    assert sum(stored.values()) < len(text) * 2
+    assert skeletons < sent / 10
+
+
+def _tuples(value: object) -> Value:
+    if isinstance(value, list):
+        return tuple(_tuples(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _tuples(item) for key, item in value.items()}
+    return value  # type: ignore[return-value]
+
+
+def test_values_that_differ_in_type_or_order_only_are_two_payloads() -> None:
+    one: Value = {"a": 1, "b": ("x" * 300,)}
+    other: Value = {"b": ("x" * 300,), "a": 1.0}
+
+    assert make_ref(one) == make_ref(other)
+    assert split_payload(one)[0] != split_payload(other)[0]
+    assert split_payload(one)[2] == split_payload(other)[2]
+
+
+def test_what_does_not_give_the_value_is_corrupt() -> None:
+    value = json.dumps(history(60))
+    ref, skeleton, parts = split_payload(value)
+    longest = max(parts, key=lambda sha256: len(parts[sha256][0]))
+    get = {sha256: data for sha256, (data, _) in parts.items()}
+
+    for bad in (skeleton[:-1], skeleton[1:], "", "\ue000c:;", "[" * 100_000, skeleton.replace("role", "rule")):
+        with pytest.raises(CorruptError, match=ref.sha256):
+            join_payload(ref.sha256, bad, get.__getitem__)
+    with pytest.raises(CorruptError, match=ref.sha256):
+        join_payload(ref.sha256, skeleton, {**get, longest: b"other text"}.__getitem__)
+    with pytest.raises(CorruptError, match=ref.sha256):
+        join_payload(ref.sha256, skeleton, lambda _: b"\xff")
+
+
+def test_a_part_that_is_missing_is_said_by_who_was_asked() -> None:
+    ref, skeleton, _ = split_payload("x" * 300)
+
+    def nothing(sha256: str) -> bytes:
+        raise NotFoundError(f"no part {sha256}")
+
+    with pytest.raises(NotFoundError):
+        join_payload(ref.sha256, skeleton, nothing)
