@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from runreel.canonical import canonical
+from runreel.canonical import canonical, loads
 from runreel.runs.draft import Draft, parts_of
 from runreel.semconv import keys
 from runreel.semconv.content import understand
@@ -218,8 +218,18 @@ def _said(facets: Facets, key: str) -> Value:
         for attributes in facets.attributes():
             found = understand("value", attributes.get(name), "", facets.memo)
             if found.state == "whole" and found.value is not None:
-                return found.value
+                return _typed(found.value)
     return None
+
+
+def _typed(value: Value) -> Value:
+    """Return the value that typed JSON text stands for; any other text is the value."""
+    if isinstance(value, str):
+        try:
+            return loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
 
 
 def _messages(value: Value) -> list[Mapping[str, Value]]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from runreel.canonical import make_ref
 from runreel.runs import about
 from runreel.runs.copies import Settled, revision, settle, settle_logs
+from runreel.runs.cuts import spread_cuts
 from runreel.runs.draft import Draft
 from runreel.runs.identity import run_hint
 from runreel.runs.order import after_sets, arrange, causes
@@ -39,6 +40,7 @@ def assemble(
     tree = Tree({(one.span.key.trace_id, one.span.key.span_id): one for one in settled})
     drafts = _drafts(settled, events, tree, memo)
     shadow(drafts)
+    spread_cuts(drafts, memo)
     talk = Conversation(drafts, memo)
     pair(talk, [one for one in drafts if one.kind == "tool" and one.counts])
     drafts += synthesise(talk)
@@ -161,7 +163,7 @@ def _fields(one: Draft, place: dict[Draft, int], payloads: _Payloads) -> dict[st
         fields["tool_definitions"] = one.definitions.value
         fields["tool_definitions_hash"] = str(payloads.ref(one.definitions))
     elif one.definitions.state != "absent":
-        fields["tool_definitions_state"] = one.definitions.reason
+        fields["tool_definitions_missing"] = f"{one.definitions.state}: {one.definitions.reason}"
     if one.reading.raw.state == "whole":
         fields["response_raw"] = str(payloads.ref(one.reading.raw))
     return fields

@@ -61,34 +61,38 @@ def pair(talk: Conversation, tools: Sequence[Draft]) -> None:
         same_name = [call for call in candidates if call.name == tool.reading.name]
         if candidates:
             _take(tool, same_name or candidates, "call_id", talk.memo)
-    for tool in ordered:
-        if tool.asked_by is None and tool.call_id not in talk.by_id:
-            _infer(tool, talk)
+    for infer in (_by_arguments, _by_name):
+        for tool in ordered:
+            if tool.asked_by is None and tool.call_id not in talk.by_id:
+                infer(tool, talk)
     for call in talk.calls:
         if call.taken_by is not None:
             _fill(call, call.taken_by, talk)
 
 
-def _infer(tool: Draft, talk: Conversation) -> None:
+def _by_arguments(tool: Draft, talk: Conversation) -> None:
+    """Without an id that a model gave: the call with the same name and equal arguments."""
     if tool.input.state != "whole":
         return
     mine = fingerprint(tool.input.value, talk.memo)
-    fitting = [
-        call
-        for call in talk.calls
-        if call.taken_by is None and call.name == tool.reading.name and call.fingerprint == mine
-    ]
-    if not fitting:
+    same = [call for call in talk.calls if call.name == tool.reading.name and call.fingerprint == mine]
+    _choose(tool, [call for call in same if call.taken_by is None], same, talk)
+
+
+def _by_name(tool: Draft, talk: Conversation) -> None:
+    """Frameworks write arguments in forms of their own, or with defaults filled in: then the next call of that name."""
+    same = [call for call in talk.calls if call.name == tool.reading.name and call.turn.end_ns <= tool.start_ns]
+    _choose(tool, [call for call in same if call.taken_by is None], same, talk)
+
+
+def _choose(tool: Draft, free: Sequence[Call], fitting: Sequence[Call], talk: Conversation) -> None:
+    if not free:
         return
-    chosen = _take(tool, fitting, "inferred", talk.memo)
-    twins = [
-        call
-        for call in talk.calls
-        if call.turn is chosen.turn and call.name == chosen.name and call.fingerprint == mine
-    ]
-    if len(twins) > 1:
-        tool.fields["pairing"] = "ambiguous"
+    chosen = _take(tool, free, "inferred", talk.memo)
     tool.call_id = tool.call_id or chosen.id
+    if sum(1 for call in fitting if call.turn is chosen.turn) > 1:
+        # Two calls of one answer fit equally well; which of them this was is a guess, and said to be one.
+        tool.fields["pairing"] = "ambiguous"
 
 
 def _take(tool: Draft, candidates: Sequence[Call], how: str, memo: Memo) -> Call:
@@ -111,11 +115,15 @@ def _fill(call: Call, tool: Draft, talk: Conversation) -> None:
     if tool.input.state in ("absent", "withheld") and call.has_arguments and not withheld(call.arguments):
         tool.input = Found(call.arguments, "whole")
         tool.fields["input_source"] = "model_call"
-    if tool.output.state in ("absent", "withheld") and tool.reading.error is None:
-        told = talk.answer(call)
-        if told is not None and not withheld(told[1]):
-            tool.output = Found(told[1], "whole")
-            tool.fields["output_source"] = "next_model_call"
+    if tool.output.state == "whole" or tool.reading.error is not None:
+        return
+    told = talk.answer(call)
+    if told is None or told[0].input.state != "whole" or withheld(told[1]):
+        return
+    # A result that ends with "[truncated]" is whole where the model was told just that: the tool cut it itself.
+    if told[1] != tool.output.value:
+        tool.fields["output_source"] = "next_model_call"
+    tool.output = Found(told[1], "whole")
 
 
 def _responses(turn: Draft) -> Mapping[str, list[Value]]:

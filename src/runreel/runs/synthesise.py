@@ -59,7 +59,9 @@ def tool_call_texts(talk: Conversation) -> None:
     texts: dict[int, list[Value]] = {}
     for call in talk.calls:
         kept = texts.setdefault(call.index, [])
-        text: Value = call.arguments if isinstance(call.arguments, str) else None
+        own = call.turn.fields.get("tool_call_texts")
+        text = own[call.position] if isinstance(own, tuple) and call.position < len(own) else None
+        text = call.arguments if text is None and isinstance(call.arguments, str) else text
         if text is None and call.taken_by is not None:
             text = call.taken_by.fields.get("arguments_text")
         kept.append(text)

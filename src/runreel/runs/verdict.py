@@ -22,6 +22,8 @@ _DOCUMENTS = (
     "wrap the retriever with runreel.record, or put each document's text under `content` in gen_ai.retrieval.documents "
     "(OpenInference sends it by itself)"
 )
+_UNRECORDED = "return and take plain values, dataclasses or pydantic models at the boundary"
+_LOSSES = "read the agent's log for what the recorder could not do"
 _CODE = "set service.version or vcs.ref.head.revision to the commit, in OTEL_RESOURCE_ATTRIBUTES"
 _ALIAS = "pin the model to a dated snapshot, and use an instrumentation that records the model that answered"
 
@@ -55,9 +57,27 @@ def _step_gaps(step: Step) -> Iterator[Gap]:
             yield from _content_gap(step, wanted)
         elif wanted.requirement == "required" and wanted.name != "name" and not step.fields.get(wanted.name):
             yield from _scalar_gap(step, wanted)
-    state = step.fields.get("tool_definitions_state")
-    if isinstance(state, str):
-        yield Gap(step.seq, "tool_definitions", "live", state, _fix(step, "input", Ref(state="cut", reason=state)))
+    yield from _unrecorded(step)
+
+
+def _unrecorded(step: Step) -> Iterator[Gap]:
+    """Yield what the sender says it could not record, and tool definitions that came without being whole."""
+    own = step.fields.get("replay")
+    listed = own.get("unrecorded") if isinstance(own, Mapping) else None
+    for what in listed if isinstance(listed, tuple) else ():
+        if isinstance(what, str):
+            field, _, type_ = what.partition(": ")
+            # Arguments without a recorded form have a stand-in that a replay gives as well; a result has none.
+            needed: NeededFor = "diagnose" if field == "arguments" else "frozen"
+            yield Gap(step.seq, field, needed, f"unrecorded: a value of type {type_}", _UNRECORDED)
+    if step.fields.get("pairing") == "ambiguous":
+        cause = "ambiguous: several tool calls of one answer fit this step equally well; which it was is a guess"
+        yield Gap(step.seq, "call_id", "diagnose", cause, "set gen_ai.tool.call.id on tool spans")
+    missing = step.fields.get("tool_definitions_missing")
+    if isinstance(missing, str):
+        state, _, reason = missing.partition(": ")
+        ref = Ref(state="cut" if state == "cut" else "external" if state == "external" else "withheld", reason=reason)
+        yield Gap(step.seq, "tool_definitions", "live", _cause(step, "input", ref), _fix(step, "input", ref))
 
 
 def _content_gap(step: Step, wanted: Field) -> Iterator[Gap]:
@@ -107,15 +127,28 @@ def _run_gaps(run: Run) -> Iterator[Gap]:
         cause = "no_calls: there is no model, tool or retrieval step"
         fix = "instrument the model client: without its spans there is nothing to replay"
         yield Gap(None, "steps", "frozen", cause, fix)
+    yield from _no_model_calls(run)
     missing = [(step, parent) for step in run.steps if isinstance(parent := step.fields.get("missing_parent"), str)]
     for step, parent in missing:
         needed: NeededFor = "frozen" if step.kind == "tool" and step.fields.get("asked_by") is None else "diagnose"
         cause = f"missing_parent: span {parent}, above this step, never arrived"
         yield Gap(step.seq, "parent", needed, cause, _FLUSH)
+    for step in run.steps:
+        own = step.fields.get("replay")
+        if isinstance(own, Mapping) and isinstance(lost := own.get("recorder.losses"), str):
+            yield Gap(step.seq, "recorder", "diagnose", f"recorder_losses: {lost}", _LOSSES)
     if run.open:
         yield Gap(None, "root", "diagnose", "open: the run has not ended yet", "wait until it has, then look again")
     if not _text(run.versions, "code_version"):
         yield Gap(None, "code_version", "diagnose", "absent: no commit is named", _CODE)
+
+
+def _no_model_calls(run: Run) -> Iterator[Gap]:
+    kinds = {step.kind for step in run.steps if step.shadowed_by is None}
+    if "tool" in kinds and "llm" not in kinds:
+        cause = "no_model_calls: there are tool calls and no model call"
+        fix = "if the agent uses a model, instrument the model client too: some agent frameworks leave that to it"
+        yield Gap(None, "model_call", "diagnose", cause, fix)
 
 
 def _text(values: Mapping[str, Value], key: str) -> str:

@@ -13,6 +13,16 @@ def understand(shape: FieldType, raw: Value, role: str, memo: Memo) -> Found:
 
     A text that wants to be JSON and is not was cut by the sender: SDK limits leave no other sign. It is kept as text.
     """
+    if not isinstance(raw, str):
+        return _understand(shape, raw, role, memo)
+    key = (shape, role, raw)
+    found = memo.understood.get(key)
+    if found is None:
+        found = memo.understood[key] = _understand(shape, raw, role, memo)
+    return found
+
+
+def _understand(shape: FieldType, raw: Value, role: str, memo: Memo) -> Found:
     if reason := withheld(raw):
         return Found(None, "withheld", reason)
     if shape == "value":

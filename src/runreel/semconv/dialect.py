@@ -45,7 +45,8 @@ class Dialect:
     """One way in which spans say what they are.
 
     `kind` returns the kind of step and what said so, None where the dialect does not know. `scalars` and `contents`
-    are keyed as the registry is (`llm.model`). `extras` returns fields that need code, by name without the kind.
+    are keyed as the registry is (`llm.model`). `extras` returns fields that need code, by name without the kind;
+    `coded` says of each, keyed as the registry is, which attributes it comes from.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Dialect:
     scalars: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contents: Mapping[str, Source] = field(default_factory=dict)
     extras: Callable[[View, Kind], Mapping[str, Value]] = _no_extras
+    coded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     switches: tuple[Switch, ...] = ()
 
 

@@ -46,12 +46,13 @@ def best(found: Sequence[Found]) -> Found:
 
 
 class Memo:
-    """Parses each JSON text once: the histories of a run repeat their tools and arguments at every turn."""
+    """Parses and understands each text once: the histories of a run repeat their tools and arguments at every turn."""
 
-    __slots__ = ("_parsed",)
+    __slots__ = ("_parsed", "understood")
 
     def __init__(self) -> None:
         self._parsed: dict[str, tuple[bool, Value]] = {}
+        self.understood: dict[tuple[str, str, str], Found] = {}
 
     def parse(self, text: str) -> tuple[bool, Value]:
         """Return (True, value) for JSON text, (False, None) for any other."""

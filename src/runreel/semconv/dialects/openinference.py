@@ -161,12 +161,20 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
         for key, value in params.items():
             if key not in _NOT_PARAMS:
                 out[f"params.{key}"] = value
+    out["tool_call_texts"] = _call_texts(view)
     answer = _raw_response(view)
     for name, key in (("response_id", "id"), ("system_fingerprint",) * 2, ("service_tier",) * 2, ("created",) * 2):
         out[name] = answer.get(key)
     if view.text(KIND_KEY).upper() == "EMBEDDING":
         out["operation"] = "embeddings"
     return out
+
+
+def _call_texts(view: View) -> tuple[Value, ...]:
+    """Return the arguments of each tool call in the answer as the model wrote them."""
+    _, trees, _ = indexed(view, _OUT)
+    calls = [call for tree in trees for call in branches(_inner(tree, "message").get("tool_calls"))]
+    return tuple(_inner(_inner(call, "tool_call"), "function").get("arguments") for call in calls)
 
 
 def _tool_input(view: View) -> Found:
@@ -252,5 +260,17 @@ DIALECT = Dialect(
         "decision.output": Source(("output.value",)),
     },
     extras=_extras,
+    coded={
+        "llm.model_requested": ("llm.invocation_parameters",),
+        "llm.params.extra": ("llm.invocation_parameters",),
+        "llm.stream": ("llm.invocation_parameters",),
+        "llm.finish_reasons": ("llm.finish_reason", "output.value"),
+        "llm.tool_call_texts": (f"{_OUT}.*",),
+        "llm.response_id": ("output.value",),
+        "llm.system_fingerprint": ("output.value",),
+        "llm.service_tier": ("output.value",),
+        "llm.created": ("output.value",),
+        "llm.operation": (KIND_KEY,),
+    },
     switches=(Switch("openinference.", _hide("INPUT"), _hide("OUTPUT")),),
 )

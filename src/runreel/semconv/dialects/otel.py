@@ -209,6 +209,7 @@ DIALECT = Dialect(
         "memory.output": Source(("gen_ai.memory.records",), "json"),
     },
     extras=_extras,
+    coded={"memory.op": ("gen_ai.operation.name",)},
     switches=(
         Switch("opentelemetry.instrumentation.genai.", _SPAN_ONLY, _SPAN_ONLY),
         Switch("opentelemetry.instrumentation.google_genai", _SPAN_ONLY, _SPAN_ONLY),
