@@ -33,29 +33,32 @@ QUIET = {
 }
 """Switches that keep libraries from calling home; what they still try is a note in the report."""
 
-_WORDS = (
-    r"(^|_)(API_?KEYS?|ACCESS_?KEYS?(_ID)?|SECRET(_?KEYS?|S)?|SECRET_ACCESS_KEY|TOKENS?|PASSWORDS?|PASSWD|PASSPHRASE"
-    r"|PRIVATE_?KEYS?|CREDENTIALS?|AUTH_?KEYS?|SIGNING_?KEYS?|ENCRYPTION_?KEYS?|BEARER|COOKIES?|HEADERS|DSN|PWD|PAT)$"
+_CREDENTIAL = re.compile(
+    r"(PASSWORD|PASSWD|PASSPHRASE|APIKEY"
+    r"|(^|_)(API_KEYS?|ACCESS_?KEYS?|ACCESS_KEY_ID|SECRET(_?KEYS?|S|_ACCESS_KEY)?|TOKEN|PWD|PAT|BEARER|COOKIES?"
+    r"|PRIVATE_?KEYS?|CREDENTIALS?|AUTH_?KEYS?|SIGNING_?KEYS?|ENCRYPTION_?KEYS?))$",
+    re.IGNORECASE,
 )
-_CREDENTIAL = re.compile(_WORDS, re.IGNORECASE)
 _REMOVED = re.compile(
     r"^(AWS_.*|AZURE_(CLIENT|TENANT|FEDERATED|USERNAME|AUTHORITY).*|(BOTO|CLOUDSDK)_.*|GOOGLE_APPLICATION_CREDENTIALS"
     r"|.*_PROXY|SSH_(AUTH_SOCK|AGENT_PID|ASKPASS|CONNECTION|CLIENT)|DBUS_.*|GPG_AGENT_INFO|GNOME_KEYRING_.*"
     r"|KRB5CCNAME|DOCKER_(HOST|CERT_PATH|CONTEXT|TLS_VERIFY)|CONTAINER_HOST|KUBECONFIG|KUBERNETES_.*|VAULT_ADDR"
-    r"|NETRC|PGPASSFILE|PGSERVICEFILE|VSCODE_(IPC|GIT_IPC)_.*|GIT_ASKPASS|SUDO_ASKPASS"
+    r"|NETRC|SENTRY_DSN|PGPASSFILE|PGSERVICEFILE|VSCODE_(IPC|GIT_IPC)_.*|GIT_ASKPASS|SUDO_ASKPASS"
     r"|OTEL_EXPORTER_OTLP_(.*_)?(HEADERS|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$",
     re.IGNORECASE,
 )
 _NO_CREDENTIAL = frozenset({"PWD", "OLDPWD"})
-_PASSWORD_IN_URL = re.compile(r"^([a-z][a-z0-9+.-]*://[^\s/@:]*:)[^\s/@]+(@)", re.IGNORECASE)
+_SWITCHES = frozenset({"", "0", "1", "true", "false", "yes", "no", "on", "off"})
+_PASSWORD_IN_URL = re.compile(r"([a-z][a-z0-9+.-]*://[^\s/@:]*:)[^\s/@]+(?=@)", re.IGNORECASE)
+_PASSWORD_IN_DSN = re.compile(r"\b((?:password|pwd)=)[^\s;&]+", re.IGNORECASE)
 
 
 def scrub(env: Mapping[str, str], *, providers: Iterable[str] | None = None) -> dict[str, str]:
     """Return a copy of an environment that opens nothing.
 
     Credentials (told by their names) get a dummy value, so that an agent which asks whether it has one behaves as
-    recorded; a password inside a URL likewise. Variables that lead to credentials, proxies and agents (`AWS_PROFILE`,
-    `HTTPS_PROXY`, `SSH_AUTH_SOCK`...) are removed. Telemetry switches are set where they are not.
+    recorded; a password inside a URL or a connection string likewise. Variables that lead to credentials, proxies and
+    agents (`AWS_PROFILE`, `HTTPS_PROXY`, `SSH_AUTH_SOCK`...) are removed. Telemetry is switched off.
 
     Args:
         providers: Whose SDKs get a dummy key even where none was set (keys of SDK_KEYS); None means all of them.
@@ -73,5 +76,5 @@ def scrub(env: Mapping[str, str], *, providers: Iterable[str] | None = None) -> 
 
 def _harmless(name: str, value: str) -> str:
     if name not in _NO_CREDENTIAL and _CREDENTIAL.search(name):
-        return DUMMY
-    return _PASSWORD_IN_URL.sub(rf"\g<1>{DUMMY}\g<2>", value)
+        return value if value.lower() in _SWITCHES else DUMMY
+    return _PASSWORD_IN_DSN.sub(rf"\g<1>{DUMMY}", _PASSWORD_IN_URL.sub(rf"\g<1>{DUMMY}", value))

@@ -118,9 +118,9 @@ def merge(
     """
     said = tuple(reports)
     merged: list[NetworkAttempt] = []
-    for pid in dict.fromkeys([*(a.pid for a in attempts), *(int(r.get("pid", "0")) for r in said)]):
+    for pid in dict.fromkeys([*(a.pid for a in attempts), *(_pid(r) for r in said)]):
         tried = [a for a in attempts if a.pid == pid]
-        merged += _Process(tried, [r for r in said if int(r.get("pid", "0")) == pid], watched).lines()
+        merged += _Process(tried, [r for r in said if _pid(r) == pid], watched).lines()
     cleaned = [_cleaned(line, clean) for line in merged]
     return Merged(tuple(line for line in cleaned if not line.note), tuple(line for line in cleaned if line.note))
 
@@ -153,11 +153,11 @@ class _Process:
     def _only_said(self) -> list[Mapping[str, str]]:
         """Return the reports that no kernel attempt stands for: what was given up before the call, what no filter can
         see, and everything where the kernel does not report."""
-        skipped = {_OPENED, "socket.bind"} if self._watched else set()
+        events = _WITH_ADDRESS - {"socket.bind"} if self._watched else _WITH_ADDRESS | {_OPENED}
         return [
             report
             for report in self._reports
-            if report.get("event") not in _LOOKUPS | {_INSTALLED} | skipped
+            if report.get("event") in events
             and report not in self._used
             and _host(report.get("target", "")) not in self._names
             and report.get("family") != "AF_NETLINK"
@@ -233,7 +233,7 @@ class _Process:
             note = _PROBE
         known = self._attempts[0] if self._attempts else None
         return NetworkAttempt(
-            pid=int(report.get("pid", "0")),
+            pid=_pid(report),
             command=known.command if known else self._hello.get("command", "python"),
             cmdline=shlex.join(known.cmdline) if known else self._hello.get("cmdline", ""),
             syscall=report.get("event", "").removeprefix("socket.").replace("__new__", "socket"),
@@ -267,6 +267,11 @@ def _host(target: str) -> str:
     """Return the host of `host:port` or `[v6]:port`; the whole where there is no port."""
     host, colon, port = target.rpartition(":")
     return (host if colon and (port.isdigit() or not port) else target).strip("[]").lower()
+
+
+def _pid(report: Mapping[str, str]) -> int:
+    number = report.get("pid", "")
+    return int(number) if number.isdigit() else 0
 
 
 def _port(target: str) -> int:
