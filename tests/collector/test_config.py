@@ -202,6 +202,7 @@ service:
         "service::pipelines::traces::exporters",
         "service::pipelines::traces::extra",
         "service::pipelines::logs::receivers::0",
+        "service::pipelines::logs::exporters",
     }
     lines = [int(problem.split(":")[0].removeprefix("line ")) for problem in found]
     assert lines == sorted(lines)
@@ -244,6 +245,23 @@ def test_a_receiver_must_have_room_for_one_request():
     text = GOOD.replace("{protocols: ", "{admission: {request_limit_mib: 32}, protocols: ")
 
     assert "less than one request of the permitted size (64 MiB)" in problems(text)[0]
+
+
+def test_all_pipelines_write_to_one_store():
+    logs = GOOD[GOOD.index("    traces:") :].replace("traces", "logs").replace("[files, clickhouse]", "[clickhouse]")
+
+    (said,) = problems(GOOD + logs)
+    assert said.startswith("line 19: service::pipelines::logs::exporters: must be those of 'traces': in this version")
+
+
+def test_a_pipeline_has_one_exporter_of_a_type():
+    text = GOOD.replace("  clickhouse:\n", "  clickhouse:\n  clickhouse/b:\n").replace(
+        "[files, clickhouse]", "[files, clickhouse, clickhouse/b]"
+    )
+
+    assert problems(text) == [
+        "line 16: service::pipelines::traces::exporters: two exporters of type clickhouse: a pipeline has one"
+    ]
 
 
 def test_one_signal_has_one_pipeline():

@@ -169,6 +169,7 @@ class _Reader:
             self.problem(("service", "pipelines"), "names no pipeline: write traces:, logs: or both")
             return
         taken: dict[str, str] = {}
+        stores: dict[str, list[str]] = {}
         for pipeline_id, body in section.items():
             path: yaml_lines.Path = ("service", "pipelines", pipeline_id)
             signal = type_of(pipeline_id)
@@ -188,6 +189,12 @@ class _Reader:
             self.processors(_texts(body.get("processors")), (*path, "processors"), path)
             if body.get("exporters"):
                 self.exporters(_texts(body["exporters"]), (*path, "exporters"))
+                stores[pipeline_id] = _texts(body["exporters"])
+        first, *others = stores or [""]
+        for other in others:
+            if stores[other] != stores[first]:
+                why = f"must be those of {first!r}: in this version a collector has one store, for spans and their logs"
+                self.problem(("service", "pipelines", other, "exporters"), why)
 
     def references(self, role: Role, ids: Sequence[str], data: Mapping[str, object], path: yaml_lines.Path) -> None:
         """Every id in a list must be declared, once."""
@@ -195,9 +202,8 @@ class _Reader:
         declared = [*section] if isinstance(section, dict) else []
         for index, component_id in enumerate(ids):
             if component_id not in declared:
-                there = f" (declared: {', '.join(declared)})" if declared else ""
-                hint = _suggest(component_id, declared) or there
-                self.problem((*path, index), f"{component_id!r} is not declared under {role}{hint}")
+                missing = f"{component_id!r} is not declared under {role}{_suggest(component_id, declared)}"
+                self.problem((*path, index), missing)
             elif component_id in ids[:index]:
                 self.problem((*path, index), f"{component_id!r} is named twice")
 
@@ -221,6 +227,9 @@ class _Reader:
             self.problem(path, "no exporter that keeps rows: add clickhouse")
         elif "files" in kinds and kinds.index("files") > kinds.index("clickhouse"):
             self.problem(path, "files must come before clickhouse: a row may only name parts that are stored already")
+        for kind in sorted({*kinds}):
+            if kinds.count(kind) > 1 and len(set(ids)) == len(ids):
+                self.problem(path, f"two exporters of type {kind}: a pipeline has one")
 
 
 def _present(components: Mapping[str, Strict | None]) -> dict[str, Strict]:
