@@ -133,7 +133,10 @@ class _Work:
                 for event in span.events
             ),
             tuple(
-                (link.trace_id, link.span_id, link.trace_state, link.flags, _each(link.attributes, self._content))
+                (
+                    (link.trace_id, link.span_id, link.trace_state, link.flags, link.dropped),
+                    _each(link.attributes, self._content),
+                )
                 for link in span.links
             ),
             (span.dropped.attributes, span.dropped.events, span.dropped.links),
