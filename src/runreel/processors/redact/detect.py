@@ -1,0 +1,179 @@
+"""Personal data in a text: what Presidio's recognisers find for the same entities and regions, found much quicker.
+
+Three steps: a scanner finds candidates with supersets of the recognisers' patterns; each candidate gets the smallest
+window that no finding can cross; the recogniser judges the window. Findings equal Presidio's, scores included
+(tests hold the two against each other), but for phone numbers of fewer than 7 digits.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from runreel.processors.redact import phones
+from runreel.processors.redact.fold import one_byte
+from runreel.processors.redact.recognisers import Judge, judges
+from runreel.processors.redact.scan import Gate, Hits, Scanner, scanner
+
+DEFAULT_ENTITIES = ("EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO")
+DEFAULT_REGIONS = ("US", "GB")
+
+
+class Finding(NamedTuple):
+    """A personal value at text[start:end]."""
+
+    entity: str
+    start: int
+    end: int
+    score: float
+
+
+GATES: tuple[tuple[str, Gate], ...] = (
+    ("EMAIL", Gate(r"@\w")),
+    ("CARD", Gate("(?:[0-9][- ]?){12}[0-9]")),
+    ("SSN", Gate("(?:[0-9]{5}-[0-9]{4}|[0-9]{3}-[0-9]{6}|[0-9]{9}|[0-9]{3}[- .][0-9]{2}[- .][0-9]{4})")),
+    ("IBAN", Gate("[A-Z]{2}[0-9]{2}[ -]?[A-Z0-9]{4}[ -]?[A-Z0-9]{4}")),
+    ("CRYPTO", Gate("(?:bc1|[13])[a-zA-Z0-9]{25}", caseless=True)),
+    ("IP", Gate(r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")),
+    ("IP", Gate("::|(?::[0-9A-Fa-f]{1,4}){2}:")),
+    ("PHONE", Gate(phones.GATE, starts=True)),
+)
+
+# Every character that a match of the entity's patterns can hold: a window is a run of them with its neighbours.
+_CLASSES = {
+    "CARD": r"[\d\- ]",
+    "SSN": r"[0-9\-. ]",
+    "IBAN": r"[A-Z0-9\- ]",
+    "CRYPTO": "[a-zA-Z0-9\u017f\u212a]",  # the pattern ignores case, and these two fold to s and k
+    "IP": r"[\w:.%/]",
+}
+_LOCAL = r"[!#$%&'*+\-/=?^_`{|}~\w]"  # of an e-mail address, before the at-sign, apart from the dot
+
+Check = Callable[[], None]
+
+
+def _unlimited() -> None:
+    """The budget of a caller that has none."""
+
+
+class Detector:
+    """Finds the entities of the default set. Thread-safe; `find` keeps nothing of what it sees but phone verdicts,
+    and those under keyed hashes.
+
+    Raises ConfigError for an unknown entity, ValueError for an unknown region.
+    """
+
+    def __init__(
+        self,
+        entities: Sequence[str] = DEFAULT_ENTITIES,
+        regions: Sequence[str] = DEFAULT_REGIONS,
+        *,
+        hyperscan: bool | None = None,
+    ) -> None:
+        self._judges = judges(entities)
+        self._phones = phones.Phones(regions) if "PHONE" in entities else None
+        self.gates = tuple((entity, gate) for entity, gate in GATES if entity in entities)
+        self._scanner: Scanner = scanner([gate for _, gate in self.gates], hyperscan=hyperscan)
+        self._windows = _windows()
+
+    def find(self, text: str) -> list[Finding]:
+        """Return the findings in a text, in order."""
+        return self.judge(text, self._scanner.scan(one_byte(text)))
+
+    def judge(self, text: str, hits: Hits, check: Check = _unlimited) -> list[Finding]:
+        """Return the findings around the hits of `gates` (numbered in their order); `check` is called between windows,
+        and may raise to stop."""
+        places: dict[str, list[tuple[int, int]]] = {}
+        for number, (entity, _) in enumerate(self.gates):
+            if number in hits:
+                places[entity] = [*places.get(entity, ()), *hits[number]]
+        found: list[Finding] = []
+        for entity, spots in places.items():
+            if entity == "PHONE" and self._phones is not None:
+                spans = self._phones.find(text, spots, check)
+                found += [Finding(entity, start, end, phones.SCORE) for start, end in spans]
+                continue
+            judge = self._judges[entity]
+            for start, end in self._windows[entity](text, sorted(end for _, end in spots)):
+                check()
+                found += _in_window(entity, judge, text, start, end)
+        return without_contained(found)
+
+
+def _in_window(entity: str, judge: Judge, text: str, start: int, end: int) -> list[Finding]:
+    return [Finding(entity, start + a, start + b, score) for a, b, score in judge.judge(text[start:end])]
+
+
+def without_contained(found: list[Finding]) -> list[Finding]:
+    """Drop findings inside others of the same entity with an equal or higher score, as Presidio does; in order."""
+    kept: list[Finding] = []
+    active: dict[str, list[Finding]] = {}
+    for item in sorted(set(found), key=lambda item: (item.start, -item.end, -item.score)):
+        around = [other for other in active.get(item.entity, ()) if other.end >= item.start]
+        if not any(other.end >= item.end and other.score >= item.score for other in around):
+            kept.append(item)
+            around.append(item)
+        active[item.entity] = around
+    return kept
+
+
+Windows = Callable[[str, list[int]], list[tuple[int, int]]]
+
+
+def _windows() -> dict[str, Windows]:
+    """Return how to cut windows, entity by entity. `regex` searches backwards; `re` cannot."""
+    import regex  # type: ignore[import-untyped]
+
+    found: dict[str, Windows] = {}
+    for entity, chars in _CLASSES.items():
+        left, right = regex.compile(f"(?r){chars}*+"), regex.compile(f"{chars}*+")
+        found[entity] = _runs(left.match, right.match)
+    found["EMAIL"] = _addresses(
+        left=regex.compile(rf"(?r)(?:{_LOCAL}|\.)*+").match,
+        right=regex.compile(r"@\w+(?:-+\w+)*+(?:\.\w+(?:-+\w+)*+)++").match,
+        local=regex.compile(_LOCAL).match,
+    )
+    return found
+
+
+Match = Callable[..., "re.Match[str] | None"]
+
+
+def _runs(left: Match, right: Match) -> Windows:
+    """Cut windows that are maximal runs, one character more on each side: no match crosses their borders."""
+
+    def windows(text: str, ends: list[int]) -> list[tuple[int, int]]:
+        out: list[tuple[int, int]] = []
+        for place in ends:
+            if out and place <= out[-1][1]:
+                continue
+            before, after = left(text, 0, place), right(text, place)
+            start = before.start() if before else place
+            end = after.end() if after else place
+            out.append((max(0, start - 1), min(len(text), end + 1)))
+        return out
+
+    return windows
+
+
+def _addresses(left: Match, right: Match, local: Match) -> Windows:
+    """Cut windows around at-signs that have what an address needs on both sides; neighbours share one window.
+
+    What is left out here would cost the pattern a time that grows with the square of the window.
+    """
+
+    def windows(text: str, ends: list[int]) -> list[tuple[int, int]]:
+        out: list[tuple[int, int]] = []
+        for place in ends:
+            at = place - 2
+            domain = right(text, at)
+            if domain is None or not local(text, at - 1, at):
+                continue
+            before = left(text, 0, at)
+            start = before.start() if before else at
+            if out and start < out[-1][1]:
+                out[-1] = (out[-1][0], domain.end())
+            else:
+                out.append((start, domain.end()))
+        return out
+
+    return windows

@@ -1,0 +1,123 @@
+"""Presidio's own recognisers, offline and quiet: their patterns and validators, ready to judge small windows."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runreel.errors import ConfigError
+
+if TYPE_CHECKING:
+    import regex  # type: ignore[import-untyped]
+    from presidio_analyzer import EntityRecognizer, Pattern, PatternRecognizer
+
+PRESIDIO_NAMES = {
+    "EMAIL": "EMAIL_ADDRESS",
+    "PHONE": "PHONE_NUMBER",
+    "CARD": "CREDIT_CARD",
+    "IBAN": "IBAN_CODE",
+    "IP": "IP_ADDRESS",
+    "SSN": "US_SSN",
+    "CRYPTO": "CRYPTO",
+}
+"""Our entity names, which tokens carry, and Presidio's."""
+
+Judged = tuple[int, int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """One pattern of a recogniser with its validators."""
+
+    pattern: "regex.Pattern[str]"
+    score: float
+    validate: Callable[[str], bool | None]
+    invalidate: Callable[[str], bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Says what a recogniser finds in a window, as Presidio would in the whole text."""
+
+    exacts: tuple[Exact, ...]
+    whole: Callable[[str], list[Judged]] | None = None
+
+    def judge(self, window: str) -> list[Judged]:
+        """Return (start, end, score) of each finding in a window; scores of 0 are none."""
+        if self.whole is not None:
+            return self.whole(window)
+        found = []
+        for exact in self.exacts:
+            for match in exact.pattern.finditer(window):
+                text = match.group()
+                if not text:
+                    continue
+                valid = exact.validate(text)
+                score = exact.score if valid is None else float(valid)
+                if score > 0 and not exact.invalidate(text):
+                    found.append((*match.span(), score))
+        return found
+
+
+def judges(entities: Sequence[str]) -> dict[str, Judge]:
+    """Build the judges of the given entities (phones have a module of their own). Imports Presidio: about a second.
+
+    Raises ConfigError for an entity that is none of the seven.
+    """
+    unknown = [entity for entity in entities if entity not in PRESIDIO_NAMES]
+    if unknown:
+        known = ", ".join(PRESIDIO_NAMES)
+        raise ConfigError("redact", [f"entities: {name!r} is unknown; known are {known}" for name in unknown])
+    # Its recognisers log the text that they could not validate.
+    logging.getLogger("presidio-analyzer").disabled = True
+    built = _recognisers()
+    return {entity: _judge(built[entity]) for entity in entities if entity != "PHONE"}
+
+
+def _recognisers() -> "dict[str, PatternRecognizer]":
+    import tldextract
+    from presidio_analyzer import predefined_recognizers as predefined
+
+    # The stock recogniser asks the network for the list of public suffixes on first use; the list in the package does.
+    suffixes = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=())
+
+    class OfflineEmailRecognizer(predefined.EmailRecognizer):
+        def validate_result(self, pattern_text: str) -> bool:
+            return suffixes(pattern_text).fqdn != ""
+
+    return {
+        "EMAIL": OfflineEmailRecognizer(),
+        "CARD": predefined.CreditCardRecognizer(),
+        "IBAN": predefined.IbanRecognizer(),
+        "IP": predefined.IpRecognizer(),
+        "SSN": predefined.UsSsnRecognizer(),
+        "CRYPTO": predefined.CryptoRecognizer(),
+    }
+
+
+def _judge(recogniser: "PatternRecognizer") -> Judge:
+    import regex
+    from presidio_analyzer import PatternRecognizer
+
+    if type(recogniser).analyze is not PatternRecognizer.analyze:  # it does more than match and validate
+        return Judge((), _analyse(recogniser))
+    flags = recogniser.global_regex_flags
+    patterns: Sequence[Pattern] = vars(recogniser)["patterns"]
+    return Judge(
+        tuple(
+            Exact(
+                regex.compile(item.regex, flags), item.score, recogniser.validate_result, recogniser.invalidate_result
+            )
+            for item in patterns
+        )
+    )
+
+
+def _analyse(recogniser: "EntityRecognizer") -> Callable[[str], list[Judged]]:
+    entities = recogniser.supported_entities
+
+    def analyse(window: str) -> list[Judged]:
+        results = recogniser.analyze(window, entities, None)  # type: ignore[arg-type]
+        return [(result.start, result.end, result.score) for result in results]
+
+    return analyse

@@ -1,0 +1,150 @@
+"""One pass over a text that says which patterns may be found in it, and where: a superset, never a verdict."""
+
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from hyperscan import Database, Scratch
+
+Hits = Mapping[int, Sequence[tuple[int, int]]]
+"""Gate number -> (start, end) of places that may hold a finding; starts are only right where the gate asks for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What to look for: a regex over bytes without look-around.
+
+    Attributes:
+        starts: Where a hit starts matters too, not only where it ends.
+        once: The first hit is enough.
+        hints: Lower-case literals that say as much in a scanner without a set matcher.
+    """
+
+    pattern: str
+    starts: bool = False
+    once: bool = False
+    caseless: bool = False
+    hints: tuple[str, ...] = ()
+
+
+class Scanner(Protocol):
+    """Finds the hits of all gates in one text of one byte a character. Thread-safe."""
+
+    def scan(self, data: bytes) -> Hits: ...
+
+
+def scanner(gates: Sequence[Gate], *, hyperscan: bool | None = None) -> Scanner:
+    """Return a scanner: on hyperscan where it is installed (or as `hyperscan` demands), else on `re`."""
+    if hyperscan is None:
+        try:
+            import hyperscan as _  # noqa: F401
+        except ImportError:
+            hyperscan = False
+        else:
+            hyperscan = True
+    return HyperscanScanner(gates) if hyperscan else ReScanner(gates)
+
+
+class ReScanner:
+    """The same hits without a native library, about ten times slower. Hits of one gate do not overlap here."""
+
+    def __init__(self, gates: Sequence[Gate]) -> None:
+        self._gates = tuple(gates)
+        self._patterns = tuple(
+            re.compile(gate.pattern.encode(), re.DOTALL | (re.IGNORECASE if gate.caseless else 0)) for gate in gates
+        )
+        self._hints = tuple(tuple(hint.encode() for hint in gate.hints) for gate in gates)
+
+    def scan(self, data: bytes) -> Hits:
+        return self.scan_for(data, range(len(self._gates)))
+
+    def scan_for(self, data: bytes, wanted: Sequence[int]) -> Hits:
+        """Scan for some of the gates only."""
+        low = data.lower()
+        out: dict[int, list[tuple[int, int]]] = {}
+        for number in wanted:
+            hints = self._hints[number]
+            if hints:
+                if any(hint in low for hint in hints):
+                    out[number] = [(0, 0)]
+            elif self._gates[number].once:
+                first = self._patterns[number].search(data)
+                if first is not None:
+                    out[number] = [first.span()]
+            else:
+                spans = [match.span() for match in self._patterns[number].finditer(data)]
+                if spans:
+                    out[number] = spans
+        return out
+
+
+class HyperscanScanner:
+    """All gates in one pass of hyperscan. Each thread has a scratch space of its own."""
+
+    def __init__(self, gates: Sequence[Gate]) -> None:
+        import hyperscan
+
+        self._library = hyperscan
+        self._gates = tuple(gates)
+        self._places = self._compile(every=True)
+        self._which = self._compile(every=False)
+        self._dense = ReScanner(gates)
+        self._local = threading.local()
+
+    def scan(self, data: bytes) -> Hits:
+        # A text that is all candidates would spend its time in callbacks. Beyond a number that no ordinary text reaches
+        # only the gates that fire are asked for, and the places are found by `re`.
+        limit = 1000 + len(data) // 8
+        hits: dict[int, list[tuple[int, int]]] = {}
+        seen = 0
+
+        def on_hit(number: int, start: int, end: int, _flags: int, _context: object) -> bool:
+            nonlocal seen
+            seen += 1
+            place = hits.get(number)
+            if place is None:
+                hits[number] = [(start, end)]
+            else:
+                place.append((start, end))
+            return seen > limit
+
+        places, which = self._scratches()
+        try:
+            self._places.scan(data, match_event_handler=on_hit, scratch=places)
+        except self._library.ScanTerminated:
+            fired: set[int] = set()
+            self._which.scan(data, match_event_handler=lambda number, *_: fired.add(number), scratch=which)
+            return self._dense.scan_for(data, sorted(fired))
+        return hits
+
+    def _compile(self, *, every: bool) -> "Database":
+        library = self._library
+        database: Database = library.Database()
+        database.compile(
+            expressions=[gate.pattern.encode() for gate in self._gates],
+            ids=list(range(len(self._gates))),
+            elements=len(self._gates),
+            flags=[
+                library.HS_FLAG_DOTALL
+                | (library.HS_FLAG_CASELESS if gate.caseless else 0)
+                | (
+                    library.HS_FLAG_SINGLEMATCH
+                    if gate.once or not every
+                    else library.HS_FLAG_SOM_LEFTMOST
+                    if gate.starts
+                    else 0
+                )
+                for gate in self._gates
+            ],
+        )
+        return database
+
+    def _scratches(self) -> "tuple[Scratch, Scratch]":
+        found: tuple[Scratch, Scratch] | None = getattr(self._local, "scratches", None)
+        if found is None:
+            found = (self._library.Scratch(self._places), self._library.Scratch(self._which))
+            self._local.scratches = found
+        return found

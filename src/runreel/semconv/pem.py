@@ -1,0 +1,73 @@
+"""Private keys in text: whole blocks, cut ones, with escaped line breaks, behind line prefixes.
+
+A scanner that goes line by line takes the BEGIN line and lets the body through; so this one takes from BEGIN to END,
+or as far as lines look like a key where the end is missing. Certificates and public keys are public: they stay.
+"""
+
+import re
+from collections.abc import Iterator
+
+_KIND = r"(?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?"
+BEGIN_OR_END = f"-{{4,5}} ?(?:BEGIN|END) {_KIND}"
+"""A scanner's regex: every key has one of these lines."""
+
+_MARKER = re.compile(rf"-{{4,5}} ?(BEGIN|END) {_KIND} ?-{{4,5}}", re.IGNORECASE)
+_RULE = "private-key"
+_REACH = 64 * 1024  # an END line further away belongs to something else
+_WIDEST = 8192  # characters of one line
+_RUN = r"[A-Za-z0-9+/]{16,}+={0,2}"
+# What may stand between two lines of a body: line breaks (escaped too), quotes, prefixes of logs, diffs and comments,
+# line numbers, and the headers of the old format.
+_BETWEEN = (
+    r"(?:\\+[nrt]|[\s|>#*+:;,.\"'`\\$-]|[0-9]{1,6}(?=[:|\t ])|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]{0,120})"
+)
+_LINE = re.compile(rf"{_BETWEEN}{{1,80}}+{_RUN}")
+_LAST = re.compile(rf"{_BETWEEN}{{1,80}}+[A-Za-z0-9+/]{{1,15}}+(?:={{1,2}}|=?(?=\s*\Z))")
+_LINE_BEFORE = re.compile(rf"(?<![A-Za-z0-9+/])(?:{_RUN}|[A-Za-z0-9+/]{{1,15}}={{0,2}}){_BETWEEN}{{1,80}}\Z")
+_BODY = re.compile(_RUN)
+
+
+def find_private_keys(text: str, pos: int) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, rule) of each private key from `pos` on. A marker in prose, without a body, is no key."""
+    floor, begin = pos, None
+    for marker in _MARKER.finditer(text, pos):
+        if begin is not None and (marker[1].upper() == "BEGIN" or marker.start() > begin.end() + _REACH):
+            stop = _without_end(text, begin.end(), marker.start())
+            if stop is not None:
+                yield begin.start(), stop, _RULE
+            floor, begin = stop or begin.end(), None
+        if marker[1].upper() == "BEGIN":
+            begin = marker
+        elif begin is None:
+            yield from _headless(text, floor, marker)
+            floor = marker.end()
+        else:
+            if _BODY.search(text, begin.end(), marker.start()):
+                yield begin.start(), marker.end(), _RULE
+            floor, begin = marker.end(), None
+    stop = None if begin is None else _without_end(text, begin.end(), len(text))
+    if begin is not None and stop is not None:
+        yield begin.start(), stop, _RULE
+
+
+def _without_end(text: str, after: int, limit: int) -> int | None:
+    """Return where the lines that look like a key end, None where there is no such line."""
+    stop = after
+    while (line := _LINE.match(text, stop, limit)) is not None:
+        stop = line.end()
+    if stop == after:
+        return None
+    last = _LAST.match(text, stop, limit)
+    return last.end() if last else stop
+
+
+def _headless(text: str, floor: int, end: re.Match[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield the body that stands right before an END line without a BEGIN."""
+    start = end.start()
+    while start > floor:
+        line = _LINE_BEFORE.search(text, max(floor, start - _WIDEST), start)
+        if line is None:
+            break
+        start = line.start()
+    if _BODY.search(text, start, end.start()):
+        yield start, end.end(), _RULE

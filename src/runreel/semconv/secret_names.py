@@ -1,0 +1,72 @@
+"""The names that announce a secret: of keys in JSON, of variables and headers, of parameters in URLs."""
+
+import re
+from functools import lru_cache
+from urllib.parse import unquote
+
+KEY_RULES = frozenset(
+    {"password", "secret", "api-key", "token", "credential", "authorization", "cookie", "card-code", "url-param",
+     "bearer", "url-userinfo"}
+)  # fmt: skip
+"""Rules that go by the name or the place of a value, so that any value may stand there."""
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+# Words that may follow the telling one (`passwordHash`, `token_value`, `password1`) without changing what it is.
+_TAILS = frozenset({"value", "hash", "b64", "base64", "header", "plain", "plaintext", "text", "str", "string", "raw"})
+# A token with one of these before it says where a list goes on, or how much was used.
+_HARMLESS_TOKENS = frozenset(
+    {"next", "page", "pagination", "continuation", "continue", "cursor", "sync", "resume", "max", "min", "num", "total",
+     "stop", "eos", "bos", "pad", "sep", "unk", "mask", "special", "cancellation", "cancel", "per", "of"}
+)  # fmt: skip
+_KEY_KINDS = frozenset(
+    {"api", "access", "account", "secret", "private", "signing", "encryption", "master", "auth", "subscription",
+     "license", "shared", "app", "consumer", "service", "deploy"}
+)  # fmt: skip
+_LAST: dict[str, str] = {
+    **dict.fromkeys(("password", "passwd", "passphrase", "passcode", "passwort", "pwd"), "password"),
+    **dict.fromkeys(("secret", "secrets"), "secret"),
+    **dict.fromkeys(("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey"), "api-key"),
+    **dict.fromkeys(("token", "jwt", "accesstoken", "authtoken", "refreshtoken", "idtoken"), "token"),
+    **dict.fromkeys(("credential", "credentials", "creds"), "credential"),
+    **dict.fromkeys(("authorization", "bearer"), "authorization"),
+    **dict.fromkeys(("cookie", "cookies"), "cookie"),
+    **dict.fromkeys(("cvv", "cvv2", "cvc", "cvc2"), "card-code"),
+}
+# Of a URL's parameters these are credentials too, by short names that mean something else elsewhere.
+_PARAMETERS = frozenset(
+    {"signature", "sig", "key", "auth", "code", "pass", "hmac", "sas", "otp", "assertion", "ticket"}
+)
+
+
+@lru_cache(maxsize=4096)
+def sensitive_key(name: str) -> str | None:
+    """Return the rule that takes the whole value under a name, None where the name announces nothing.
+
+    `api_key`, `X-Api-Key`, `openaiApiKey`, `DB_PASSWORD`, `Set-Cookie` announce; `max_tokens`, `next_page_token`,
+    `password_policy`, `key` do not.
+    """
+    if len(name) > 256:  # no name, and not worth the look
+        return None
+    words = [word.lower() for word in _WORD.findall(name)]
+    while words and (words[-1] in _TAILS or words[-1].isdigit()):
+        words.pop()
+    if not words:
+        return None
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last == "key":
+        return "api-key" if before in _KEY_KINDS else None
+    if last == "pass":
+        return "password" if len(words) == 1 or before in ("db", "user", "smtp", "redis", "proxy") else None
+    if last in ("token", "tokens") and before in _HARMLESS_TOKENS:
+        return None
+    return _LAST.get(last)
+
+
+@lru_cache(maxsize=4096)
+def sensitive_parameter(name: str) -> bool:
+    """Tell whether a URL's parameter carries a credential: `X-Amz-Signature`, `API%5FKEY`, `sig`, `access_token`."""
+    plain = unquote(name)
+    if sensitive_key(plain) is not None:
+        return True
+    words = _WORD.findall(plain)
+    return bool(words) and words[-1].lower() in _PARAMETERS
