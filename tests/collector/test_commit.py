@@ -178,6 +178,20 @@ def test_exporters_are_called_in_order_and_the_rest_left_out_after_a_failure(com
     assert order == ["blobs", "down"]
 
 
+def test_the_writer_outlives_what_nobody_expected(committer, monkeypatch):
+    def out_of_memory(_):
+        raise MemoryError
+
+    store = Store()
+    with monkeypatch.context() as patched:
+        patched.setattr("runreel.collector.commit.merge", out_of_memory)
+        with pytest.raises(RetryableError, match="unexpectedly"):
+            committer.submit(batch("a"), {"store": store}, 10).result(30)
+    committer.submit(batch("b"), {"store": store}, 10).result(30)
+
+    assert names(store) == [["b"]]
+
+
 def test_a_cancelled_batch_does_not_end_the_writer(committer):
     gate = Gate()
     store = Store(hook=gate)
@@ -196,8 +210,7 @@ def test_a_cancelled_batch_does_not_end_the_writer(committer):
 def test_stop_writes_what_waits_and_refuses_what_comes_after():
     gate = Gate()
     store = Store(hook=gate)
-    committer = Committer(Telemetry())
-    committer.stop()  # safe without start
+    Committer(Telemetry()).stop()  # safe without start
     committer = Committer(Telemetry())
     committer.start()
     futures = [committer.submit(batch("a"), {"store": store}, 10)]

@@ -49,6 +49,7 @@ class Committer:
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="runreel-writer", daemon=True)
         self._stopped = False
+        self._closing = threading.Lock()
 
     def start(self) -> None:
         """Start the writer thread."""
@@ -57,17 +58,20 @@ class Committer:
     def submit(self, batch: SplitBatch, exporters: Exporters, size_bytes: int) -> "Future[None]":
         """Queue a batch. The future is done once the batch is durable, or holds a ConsumeError."""
         waiting = _Waiting(batch, exporters, size_bytes)
-        if self._stopped:
-            waiting.done.set_exception(RetryableError("the collector is stopping: send again"))
-        else:
-            self._queue.put(waiting)
+        with self._closing:  # nothing may be queued behind the end: nobody would answer it
+            if not self._stopped:
+                self._queue.put(waiting)
+                return waiting.done
+        waiting.done.set_exception(RetryableError("the collector is stopping: send again"))
         return waiting.done
 
     def stop(self) -> None:
         """Write what waits and end the thread. Blocks; twice is no error, nor is it without `start`."""
-        self._stopped = True
+        with self._closing:
+            if not self._stopped:
+                self._stopped = True
+                self._queue.put(None)
         if self._thread.is_alive():
-            self._queue.put(None)
             self._thread.join()
 
     def _work(self) -> None:
@@ -75,8 +79,14 @@ class Committer:
             group, ending = self._gather()
             # From here on nobody can cancel: an answer to a cancelled future would end this thread.
             live = [waiting for waiting in group if waiting.done.set_running_or_notify_cancel()]
-            for waiting in _by_destination(live):
-                self._commit(waiting)
+            for together in _by_destination(live):
+                try:
+                    self._commit(together)
+                except Exception as error:  # noqa: BLE001  out of memory, say: the next group must have its writer
+                    _log.error("a write failed unexpectedly", extra={"error": describe(error)})
+                    for waiting in together:
+                        if not waiting.done.done():
+                            self._answer(waiting, error)
             if ending:
                 return
 

@@ -95,7 +95,6 @@ class Pipeline:
         task = self._in_flight.get(key)
         if task is not None:
             self._counts.add(telemetry.JOINED, signal=request.signal)
-            lease.release()
         else:
             # The task owns the lease's bytes as long as it runs, whatever becomes of the caller.
             task = asyncio.create_task(self._store(request, lease.hand_over()))
