@@ -94,12 +94,29 @@ def test_a_stand_in_keeps_the_flags_that_were_asked_for_and_takes_network_option
     out, _ = attempts("""
 a = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
 b = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-b.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 b.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 print(os.get_blocking(a.fileno()), os.get_blocking(b.fileno()), a.get_inheritable())
+before = b.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+b.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+print(before, b.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), len(b.getsockopt(socket.IPPROTO_TCP, 1, 2)))
+b.close()
+print(socket.socket().getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 """)
 
-    assert out == "False True False\n"
+    assert out == "False True False\n0 1 2\n0\n"
+
+
+def test_a_library_in_c_that_checks_its_options_comes_as_far_as_the_connect() -> None:
+    pytest.importorskip("grpc")
+    _, found = attempts("""
+import grpc
+try:
+    grpc.insecure_channel("203.0.113.1:4317").unary_unary("/a/b")(b"", timeout=20)
+except grpc.RpcError:
+    pass
+""")
+
+    assert ("connect", "AF_INET", "SOCK_STREAM", "203.0.113.1:4317") in [line[:4] for line in told(found)]
 
 
 def test_equal_attempts_are_counted_and_threads_belong_to_their_process() -> None:

@@ -9,7 +9,7 @@ The verdicts, in the order of the program:
 | `io_uring_setup`, `io_uring_enter`, `io_uring_register` | ENOSYS, so that libraries fall back |
 | `socket`, `connect`, `bind`; `sendto` with an address | denied |
 | `socketpair` other than a Unix stream pair | denied: a datagram pair can be sent to any named socket |
-| `setsockopt` for IP, TCP, UDP (only while asking) | answered 0: only stand-ins can be meant, see supervisor.py |
+| `setsockopt`, `getsockopt` for IP, TCP, UDP (only while asking) | asked: stand-ins remember them, see supervisor.py |
 | everything else | allowed |
 
 "Denied" is EACCES, or, while asking, a question to the supervisor in the parent, which answers EACCES and notes who it
@@ -30,6 +30,7 @@ NUMBERS = {
         "bind": 49,
         "socketpair": 53,
         "setsockopt": 54,
+        "getsockopt": 55,
         "ptrace": 101,
         "process_vm_writev": 311,
         "seccomp": 317,
@@ -45,6 +46,7 @@ NUMBERS = {
         "connect": 203,
         "sendto": 206,
         "setsockopt": 208,
+        "getsockopt": 209,
         "ptrace": 117,
         "process_vm_writev": 271,
         "seccomp": 277,
@@ -97,7 +99,8 @@ def program(machine: str, *, ask: bool) -> tuple[Instruction, ...]:
     code += _when(numbers["sendto"], _no_address(deny))
     code += _when(numbers["socketpair"], _stream_pair(deny))
     if ask:
-        code += _when(numbers["setsockopt"], _pretend())
+        for name in ("setsockopt", "getsockopt"):
+            code += _when(numbers[name], _network_option())
     return (*code, _return(ALLOW))
 
 
@@ -135,9 +138,9 @@ def _stream_pair(deny: int) -> list[Instruction]:
     return [*_equal(low(0), _AF_UNIX), _return(deny), *masked, _return(deny), _return(ALLOW)]
 
 
-def _pretend() -> list[Instruction]:
-    """`setsockopt(fd, LEVEL, ...)`: say yes where the level belongs to a network protocol."""
+def _network_option() -> list[Instruction]:
+    """`setsockopt(fd, LEVEL, ...)`: ask where the level belongs to a network protocol."""
     body = [_load(low(1))]
     for level in _NETWORK_LEVELS:
-        body += [Instruction(_JUMP_EQUAL, 0, 1, level), _return(ERRNO)]
+        body += [Instruction(_JUMP_EQUAL, 0, 1, level), _return(ASK)]
     return [*body, _return(ALLOW)]

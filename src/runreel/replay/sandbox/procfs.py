@@ -40,19 +40,34 @@ def family_name(number: int) -> str:
     return _FAMILIES.get(number, f"family {number}")
 
 
+def read_memory(tid: int, pointer: int, size: int) -> bytes:
+    """Read a process's memory; empty where that cannot be (a policy against debuggers, a wrong pointer)."""
+    with contextlib.suppress(OSError, OverflowError):
+        memory = os.open(f"/proc/{tid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(memory, size, pointer)
+        finally:
+            os.close(memory)
+    return b""
+
+
+def write_memory(tid: int, pointer: int, data: bytes) -> bool:
+    """Write into a process's memory; False where that cannot be."""
+    with contextlib.suppress(OSError, OverflowError):
+        memory = os.open(f"/proc/{tid}/mem", os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            return os.pwrite(memory, data, pointer) == len(data)
+        finally:
+            os.close(memory)
+    return False
+
+
 def address(tid: int, pointer: int, size: int) -> tuple[str, str]:
     """Read a socket address in a process: its family and `host:port`, `[v6]:port`, a path or `@abstract`.
 
-    Both are empty where it cannot be read (a policy against debuggers, a wrong pointer).
+    Both are empty where it cannot be read.
     """
-    raw = b""
-    with contextlib.suppress(OSError, OverflowError, ValueError):
-        memory = os.open(f"/proc/{tid}/mem", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            raw = os.pread(memory, min(size & 0xFFFFFFFF, _ADDRESS_BYTES), pointer)
-        finally:
-            os.close(memory)
-    return parse_address(raw)
+    return parse_address(read_memory(tid, pointer, min(size & 0xFFFFFFFF, _ADDRESS_BYTES)))
 
 
 def parse_address(raw: bytes) -> tuple[str, str]:

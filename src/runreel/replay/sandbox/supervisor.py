@@ -3,7 +3,9 @@
 The kernel asks (seccomp user notification) while the caller waits. Nothing is ever let through: a `socket` call for an
 internet or Unix socket is given a *stand-in*, one end of a dead Unix stream pair, which is no more than the filter lets
 the agent make itself. With it the caller comes as far as `connect`, whose address is read from its memory for the
-report; that read can be raced by a hostile caller, which changes the report and never the answer, EACCES.
+report; that read can be raced by a hostile caller, which changes the report and never the answer, EACCES. Options of
+network protocols, which a Unix socket has none of, are remembered, so that nobody gives up before the connect (gRPC
+sets TCP_NODELAY and asks whether it is set).
 """
 
 import contextlib
@@ -29,6 +31,8 @@ _STAND_IN_FAMILIES = frozenset({"AF_INET", "AF_INET6", "AF_UNIX"})
 _STAND_IN_KINDS = frozenset({"SOCK_STREAM", "SOCK_DGRAM"})
 _TYPE_MASK, _NONBLOCK, _CLOEXEC = 0xF, 0o4000, 0o2000000
 _ADDRESS_AT = {"connect": (1, 2), "bind": (1, 2), "sendto": (4, 5)}
+_OPTIONS = frozenset({"setsockopt", "getsockopt"})
+_OPTION_BYTES = 64
 _MOST_DIFFERENT = 10_000
 """Attempts that differ are kept up to here; then those of one process and call count as one, without their target."""
 
@@ -61,8 +65,10 @@ class Supervisor:
         self._names = {number: name for name, number in numbers.items()}
         self._lock = threading.Lock()
         self._seen: dict[Attempt, _Seen] = {}
-        # Only the thread touches these two: stand-ins by process and descriptor, and whether the kernel can give any.
+        # Only the thread touches these three: stand-ins by process and descriptor, their options, and whether the
+        # kernel can give any.
         self._given: dict[tuple[int, int], Attempt] = {}
+        self._options: dict[tuple[int, ...], bytes] = {}
         self._able = True
         self._stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._thread = threading.Thread(target=self._serve, name="runreel-sandbox", daemon=True)
@@ -101,6 +107,9 @@ class Supervisor:
         asked = self._receive()
         if asked is None:
             return
+        if asked.syscall in _OPTIONS:
+            self._reply(asked, self._option(asked))
+            return
         attempt = self._describe(asked)
         # The caller waits while we read, but may have been killed, and its number given to another process.
         if not self._alive(asked):
@@ -109,7 +118,10 @@ class Supervisor:
             return
         # Noted before the caller goes on: who waits for a process then has everything that it tried.
         self._note(replace(attempt, stood_in=False))
-        self._ioctl(_SEND, bytearray(_ANSWER.pack(asked.id, 0, -errno.EACCES, 0)))
+        self._reply(asked, errno.EACCES)
+
+    def _reply(self, asked: _Asked, error: int) -> None:
+        self._ioctl(_SEND, bytearray(_ANSWER.pack(asked.id, 0, -error, 0)))
 
     def _receive(self) -> _Asked | None:
         buffer = bytearray(_NOTIFICATION.size)
@@ -165,11 +177,26 @@ class Supervisor:
             given = self._ioctl(_ADD_FD, bytearray(_ADDED.pack(asked.id, _ADD_AND_ANSWER, ours.fileno(), 0, flags)))
         if given is not None:
             self._given[attempt.pid, given] = attempt
+            self._options = {key: value for key, value in self._options.items() if key[:2] != (attempt.pid, given)}
         elif self._alive(asked):
             self._note(attempt, -1)
             self._able = False
             return False
         return True
+
+    def _option(self, asked: _Asked) -> int:
+        """Set or get an option of a network protocol; returns the errno to answer with."""
+        descriptor, level, option, pointer, size = asked.arguments[:5]
+        key = (procfs.who(asked.tid).pid, descriptor, level, option)
+        if asked.syscall == "setsockopt":
+            if len(self._options) >= _MOST_DIFFERENT:
+                self._options.clear()
+            self._options[key] = procfs.read_memory(asked.tid, pointer, min(size & 0xFFFFFFFF, _OPTION_BYTES))
+            return 0
+        room = int.from_bytes(procfs.read_memory(asked.tid, size, 4), "little")
+        value = self._options.get(key, bytes(4))[:room]
+        written = procfs.write_memory(asked.tid, pointer, value)
+        return 0 if written and procfs.write_memory(asked.tid, size, len(value).to_bytes(4, "little")) else errno.EFAULT
 
     def _note(self, attempt: Attempt, count: int = 1) -> None:
         key = replace(attempt, tid=0)
