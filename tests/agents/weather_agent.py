@@ -23,7 +23,9 @@ def options():
     parser.add_argument("--model", default="gpt-4o-mini")
     parser.add_argument("--temperature", type=float, default=0)
     parser.add_argument("--argument", nargs=2, metavar=("NAME", "VALUE"), help="set this argument of every tool call")
-    parser.add_argument("--swallow", action="store_true", help="go on after any error of the model call, as if all were well")
+    parser.add_argument(
+        "--swallow", action="store_true", help="go on after any error of the model call, as if all were well"
+    )
     parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--again", action="store_true", help="call the first tool once more at the end")
     parser.add_argument("--reverse", action="store_true", help="make the calls of a turn in reversed order")

@@ -25,6 +25,10 @@ COMMANDS = {
 }
 
 
+# Commands that hand what follows `--` on to a program of the user's: argparse would read it as their own.
+PASSES_ON = {"replay"}
+
+
 class Parser(argparse.ArgumentParser):
     """argparse with our exit code for usage errors."""
 
@@ -49,8 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Errors of ours are one line on stderr, without a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     command = next((word for word in words if not word.startswith("-")), None)
+    rest: list[str] = []
+    if command in PASSES_ON and "--" in words:
+        words, rest = words[: words.index("--")], words[words.index("--") + 1 :]
     try:
         args = parser(command).parse_args(words)
+        args.rest = rest
         return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
     except RunReelError as error:
         print(f"runreel: {error}", file=sys.stderr)

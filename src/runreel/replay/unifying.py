@@ -29,6 +29,10 @@ RECORDED_PARAMS = frozenset(
 """Parameters that every instrumentation which records any of them records when they are given."""
 
 
+_NO_PARAMS = frozenset({"stream", "stream_options"})
+"""How an answer travels, not what is asked; some instrumentations list it among the parameters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A live call. `request` has the form of `Entry.request`; `defaults` are the tool's declared defaults."""
@@ -104,7 +108,8 @@ def _model_fields(recorded: Value, live: Value) -> dict[str, tuple[Value, Value]
 
 def _params(request: Mapping[str, Value]) -> Mapping[str, Value]:
     params = request.get("params")
-    return params if isinstance(params, Mapping) else {}
+    given = params if isinstance(params, Mapping) else {}
+    return {name: value for name, value in given.items() if name not in _NO_PARAMS}
 
 
 def _is_recorded(name: str, recorded: Mapping[str, Value]) -> bool:

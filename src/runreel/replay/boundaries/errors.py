@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+_GROUP = re.compile(r"(.*) \((\d{1,3}) sub-exceptions?\)", re.DOTALL)
 _ERRNO = re.compile(r"\[Errno (\d+)\] (.*?)(?:: ('.*'|\".*\"))?", re.DOTALL)
 
 
@@ -43,6 +44,8 @@ def _arguments(kind: type[Exception], message: str) -> Iterator[tuple[Any, ...]]
     if issubclass(kind, OSError) and (match := _ERRNO.fullmatch(message)):
         number, text, name = match.groups()
         yield (int(number), text) if name is None else (int(number), text, ast.literal_eval(name))
+    if issubclass(kind, ExceptionGroup) and (match := _GROUP.fullmatch(message)):
+        yield match[1], [Exception() for _ in range(int(match[2]))]
     if not message:
         yield ()
     yield (message,)

@@ -120,7 +120,9 @@ def _called(node: ast.expr) -> str:
 
 def _from_recorder(node: ast.expr, tree: ast.Module) -> bool:
     """Say whether a decorator is the recorder's: frameworks have a `tool` of their own."""
-    root = node.value if isinstance(node, ast.Attribute) else node
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
     name = root.id if isinstance(root, ast.Name) else ""
     for statement in ast.walk(tree):
         if isinstance(statement, ast.Import):

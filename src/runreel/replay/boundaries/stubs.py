@@ -8,7 +8,7 @@ import inspect
 import sys
 from types import CodeType
 
-# 3.13 says by a flag whether the first constant is a docstring; before, a first constant that is a string was one.
+# 3.14 says by a flag whether the first constant is a docstring; before, a first constant that is a string was one.
 _HAS_DOCSTRING = 0x4000000
 _ASK = "__import__('runreel.replay.boundaries.functions', None, None, ('answer',))"
 
@@ -81,5 +81,5 @@ def _arguments(code: CodeType) -> str:
 def docstring(code: CodeType) -> str | None:
     """Return the docstring that a function made from this code would have."""
     first = code.co_consts[0] if code.co_consts else None
-    is_docstring = sys.version_info < (3, 13) or code.co_flags & _HAS_DOCSTRING
+    is_docstring = sys.version_info < (3, 14) or code.co_flags & _HAS_DOCSTRING
     return first if isinstance(first, str) and is_docstring else None
