@@ -98,6 +98,7 @@ def test_a_setting_may_come_from_the_environment():
             "line 6: processors::split::threshold_bytes: must be greater than or equal to 64",
         ),
         ("  redact:\n", "  redact: {regions: US}\n", "line 5: processors::redact::regions: wrong type: must be a list"),
+        ("  redact:\n", "  redact: {regions: [UK]}\n", "line 5: processors::redact::regions::0: 'UK' is no region"),
         ("  redact:\n", "  redact: {entities: [MAIL]}\n", "line 5: processors::redact::entities::0: must be "),
         (
             "  clickhouse:\n",

@@ -75,6 +75,14 @@ def _on_where_null(value: object) -> object:
     return value
 
 
+def _region(value: str) -> str:
+    from phonenumbers import SUPPORTED_REGIONS
+
+    if value not in SUPPORTED_REGIONS:
+        raise ValueError(f"{value!r} is no region: write its two capital letters, as in US or GB")
+    return value
+
+
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
 LoopbackEndpoint = Annotated[str, AfterValidator(_loopback)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
@@ -177,6 +185,7 @@ class SchemaConfig(Strict):
     """The processor `schema`."""
 
 
+Region = Annotated[str, AfterValidator(_region)]
 Entity = Literal["EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO"]
 
 
@@ -192,7 +201,7 @@ class RedactConfig(Strict):
         "SSN",
         "CRYPTO",
     )
-    regions: Texts = ("US", "GB")
+    regions: Annotated[tuple[Region, ...], BeforeValidator(_as_tuple)] = ("US", "GB")
 
 
 class SplitConfig(Strict):
