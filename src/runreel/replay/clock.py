@@ -7,6 +7,7 @@ time stays real, so that deadlines work and do not fire falsely. Sleeping moves 
 import datetime as dt
 import sys
 import threading
+import time
 from types import ModuleType
 from typing import Any
 
@@ -76,7 +77,8 @@ class Clock:
 
 def real_time_ns() -> int:
     """Return the real wall-clock time, whatever the agent's clock says."""
-    return time_machine.escape_hatch.time.time_ns()
+    hatch = time_machine.escape_hatch
+    return hatch.time.time_ns() if hatch.is_travelling() else time.time_ns()
 
 
 def use_real_time(module: ModuleType, name: str = "time_ns") -> None:
