@@ -1,6 +1,7 @@
 """Matching one recorded string, with tokens in it, against one live string."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -16,18 +17,23 @@ _ANY_TOKEN = re.compile(f"{TOKEN_RE.pattern}|{SECRET_RE.pattern}")
 _MOST_TRIES = 20_000
 _TRY_CHARS = 64
 
-# What a value of an entity looks like, normalised: wider than what redaction finds, but an e-mail address is no "me".
+# What a value of an entity looks like, normalised, and its greatest length: wider than what redaction finds, but an
+# e-mail address is no "me".
 _NOT_IN_ADDRESS = r"[^\s@\"<>{}\[\],;]"
 _SHAPES = {
     "EMAIL": (320, re.compile(f"{_NOT_IN_ADDRESS}+@{_NOT_IN_ADDRESS}+")),
-    "PHONE": (64, re.compile("[0-9]{4,20}")),
+    "PHONE": (64, re.compile("[0-9]{4,24}")),
     "CARD": (64, re.compile("[0-9]{12,19}")),
     "IBAN": (80, re.compile("[A-Z]{2}[0-9A-Z]{10,40}")),
     "IP": (64, re.compile("[0-9a-f:.%/]{2,}")),
     "SSN": (32, re.compile("[0-9]{9}")),
     "CRYPTO": (128, re.compile("[0-9A-Za-z]{20,}")),
 }
-_WORDY = re.compile("[^\\W\\d_]{5,}")  # numbers are written with signs and an "ext.", not with words
+
+# Normalising drops what surrounds and divides a value, so that spellings are equal. But a value ends with itself: else
+# it would swallow a full stop or a letter that was put behind it. A number may have one word in it, its "ext.".
+_NUMBERS = frozenset({"PHONE", "CARD", "SSN"})
+_NUMBER = re.compile(r"[+(\[]{0,3}\d(?:[\W\d]*(?:[^\W\d_]{1,9}\W{0,3})?\d)?")
 
 
 class Token(NamedTuple):
@@ -79,6 +85,8 @@ class State:
         bound = self.tokens.get(token.text)
         if raw == bound:
             return True
+        if not clean_cut(token.entity, raw):
+            return False
         value = token.entity, normalise(token.entity, raw)
         if bound is not None:
             return normalise(token.entity, bound) == value[1]
@@ -148,8 +156,8 @@ class Match:
                 yield end
             return
         stop = len(live)
-        if self._state.key is None and token.entity in _SHAPES and token.text not in self._state.served:
-            stop = min(stop, start + _SHAPES[token.entity][0] + len(literal))
+        if token.entity in _NUMBERS or (self._state.key is None and token.entity in _SHAPES):
+            stop = min(stop, start + max(_SHAPES[token.entity][0], len(token.text)) + len(literal))
         end = start + 1
         while (end := live.find(literal, end, stop)) >= 0:
             yield end
@@ -161,14 +169,21 @@ def has_token(text: str) -> bool:
     return _ANY_TOKEN.search(text) is not None
 
 
+def clean_cut(entity: str, raw: str) -> bool:
+    """Say whether a text starts and ends with its value, and not with something that merely stands beside it."""
+    if entity in _NUMBERS:
+        return len(raw) <= _SHAPES[entity][0] and _NUMBER.fullmatch(unicodedata.normalize("NFKC", raw)) is not None
+    if entity == "IBAN":
+        return raw[0].isalnum() and raw[-1].isalnum()
+    return not any(char.isspace() or unicodedata.category(char) == "Cf" for char in (raw[0], raw[-1]))
+
+
 def fits(entity: str, raw: str, normalised: str) -> bool:
     """Say whether a text has the shape of an entity's values; entities of unknown shape take any text."""
     if entity not in _SHAPES:
         return bool(normalised)
     longest, shape = _SHAPES[entity]
-    if len(raw) > longest or not shape.fullmatch(normalised):
-        return False
-    return entity not in {"PHONE", "CARD", "SSN"} or _WORDY.search(raw) is None
+    return len(raw) <= longest and shape.fullmatch(normalised) is not None
 
 
 def _pieces(recorded: str) -> tuple[str, list[Token]]:
