@@ -1,10 +1,13 @@
 """Build assembled runs by hand: what a test wants to say of a run, and nothing else."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from runreel import otlp
 from runreel.canonical import freeze, make_ref
-from runreel.values import Ref, Run, Step, StepError
+from runreel.processors.split import Split
+from runreel.values import CleanBatch, LogEvent, Ref, Run, Span, Step, StepError
 
 
 def step(kind: str, name: str = "", given: Any = None, got: Any = None, **rest: Any) -> dict[str, Any]:
@@ -45,6 +48,23 @@ def _step(place: int, one: Mapping[str, Any], ref: Any) -> Step:
         fields=freeze(one.pop("fields")),
         **one,
     )
+
+
+def capture(folder: Path) -> tuple[list[Span], list[LogEvent]]:
+    """Read the spans and log events of a capture that holds protobuf requests."""
+    spans: list[Span] = []
+    logs: list[LogEvent] = []
+    for path in sorted(folder.glob("*.bin")):
+        batch = otlp.decode("logs" if "logs" in path.name else "traces", path.read_bytes(), "protobuf", "default")
+        spans, logs = [*spans, *batch.spans], [*logs, *batch.logs]
+    return spans, logs
+
+
+def reel_of(spans: Sequence[Span], logs: Sequence[LogEvent], run_id: str) -> bytes:
+    """Write spans as a reel, as they are: nothing is redacted."""
+    from runreel.runs import reel
+
+    return reel.write(run_id, Split().process(CleanBatch("default", tuple(spans), tuple(logs))))
 
 
 def said(role: str, text: str) -> dict[str, Any]:

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from run_kit import desk, run, said, step
-from runreel import otlp
+from run_kit import capture, desk, run, said, step
 from runreel.replay.compare import Change
 from runreel.replay.diff import diff
 from runreel.runs.assemble import assemble
@@ -15,13 +14,8 @@ CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 WEATHER = ("otel-genai-openai/content-span", "openinference-openai/content-on")
 
 
-def capture(name):
-    spans, logs = [], []
-    for path in sorted((CAPTURES / name).glob("*.bin")):
-        signal = "logs" if "logs" in path.name else "traces"
-        batch = otlp.decode(signal, path.read_bytes(), "protobuf", "default")
-        spans, logs = [*spans, *batch.spans], [*logs, *batch.logs]
-    return assemble(spans, logs)
+def captured(name):
+    return assemble(*capture(CAPTURES / name))
 
 
 def kinds(found):
@@ -69,17 +63,23 @@ def test_two_runs_differ_in_both_directions_or_in_neither(a, b):
 
 @pytest.mark.parametrize("folder", sorted({str(path.parent.relative_to(CAPTURES)) for path in CAPTURES.rglob("*.bin")}))
 def test_no_capture_differs_from_itself(folder):
-    found = diff(capture(folder), capture(folder))
+    found = diff(captured(folder), captured(folder))
 
     assert found.same
     assert found.pairs
 
 
 def test_two_instrumentations_of_one_agent_tell_the_same_run():
-    found = diff(*(capture(name) for name in WEATHER))
+    found = diff(*(captured(name) for name in WEATHER))
 
     assert kinds(found) == []
     assert (found.a.model_calls, found.b.tool_calls) == (3, 3)
+
+
+def test_a_streamed_answer_tells_the_same_run_as_a_plain_one():
+    found = diff(captured("otel-genai-openai/content-span"), captured("otel-genai-openai/stream"))
+
+    assert kinds(found) == []
 
 
 # --- what is found ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Literal
 from runreel.canonical import canonical
 from runreel.replay.align import Alignment, align, counted, with_call_ids
 from runreel.replay.compare import Change, compare
+from runreel.replay.unifying import comparable
 from runreel.values import Kind, Ref, Run, Step, Value
 
 DifferenceType = Literal[
@@ -77,8 +78,9 @@ def diff(a: Run, b: Run, masks: Sequence[str] = ()) -> Diff:
     """Compare two runs. Pure.
 
     A mask is a pattern (`*` and `?`) over `kind/name/side/path`: `tool/search/output/*/score` hides the scores that
-    a search returned. Formatting of JSON inside texts, numbers written otherwise (1 and 1.0) and the ids that models
-    give tool calls are no difference. A token is the same where its name is.
+    a search returned. No difference are: formatting of JSON inside texts, numbers written otherwise (1 and 1.0), the
+    ids that models give tool calls, and what instrumentations differ in (empty text parts; parameters that only one
+    of two kinds of recording has). A token is the same where its name is.
     """
     comparing = _Comparing(a, b, align(a, b), tuple(masks))
     found = [*comparing.alone(), *comparing.order(), *comparing.contents()]
@@ -145,6 +147,8 @@ class _Comparing:
         for one, two in self.alignment.pairs:
             step, other = self.steps_a[one], self.steps_b[two]
             was, now = self._input(self.a, step, {}), self._input(self.b, other, self.alignment.call_ids)
+            if step.dialect != other.dialect:
+                was, now = _shared_params(was, now), _shared_params(now, was)
             self._add(found, (one, 0, one, 0), "input_mismatch", "input", step, other, was, now)
             kind: DifferenceType = "decision_mismatch" if step.kind == "decision" else "output_mismatch"
             was, now = self._output(self.a, step, {}), self._output(self.b, other, self.alignment.call_ids)
@@ -178,7 +182,7 @@ class _Comparing:
             difference = Difference(type_, step.kind, step.name, step.seq, other.seq, side, tuple(changes))
             found.append((place, difference))
 
-    def _input(self, run: Run, step: Step, call_ids: Mapping[str, str]) -> dict[str, Value]:
+    def _input(self, run: Run, step: Step, call_ids: Mapping[str, str]) -> Mapping[str, Value]:
         fields = step.fields
         if step.kind == "llm":
             known: dict[str, Value] = {"model": fields.get("model_requested") or fields.get("model") or ""}
@@ -191,7 +195,7 @@ class _Comparing:
             return {**_content(run, "query", step.input), **parts}
         return _content(run, "value", step.input)
 
-    def _output(self, run: Run, step: Step, call_ids: Mapping[str, str]) -> dict[str, Value]:
+    def _output(self, run: Run, step: Step, call_ids: Mapping[str, str]) -> Mapping[str, Value]:
         error = None if step.error is None else {"type": step.error.type, "message": step.error.message}
         out: dict[str, Value] = {"error": error, "status": step.status}
         if step.kind == "llm":
@@ -205,7 +209,15 @@ def _content(run: Run, name: str, ref: Ref, call_ids: Mapping[str, str] | None =
     if not ref.sha256:
         return {}
     value = run.value(ref)
-    return {name: with_call_ids(value, call_ids) if call_ids else value}
+    return {name: value if call_ids is None else comparable(with_call_ids(value, call_ids))}
+
+
+def _shared_params(one: Mapping[str, Value], other: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Keep the parameters of a model call that both records know of."""
+    mine, theirs = one.get("params"), other.get("params")
+    if not isinstance(mine, Mapping) or not isinstance(theirs, Mapping):
+        return one
+    return {**one, "params": {name: value for name, value in mine.items() if name in theirs}}
 
 
 def _title(step: Step) -> str:

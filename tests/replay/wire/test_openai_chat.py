@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from run_kit import capture
 from runreel.replay.values import Raised, Returned, Streamed
 from runreel.replay.wire import HttpRequest, parse, render
+from runreel.runs.assemble import assemble
 
 AGENT = Path(__file__).with_name("openai_agent.py")
 URL = "https://api.example.com/v1/chat/completions"
@@ -188,6 +190,27 @@ def test_arguments_whose_text_is_not_known_are_written_compactly():
 def test_a_call_with_an_unknown_failure_lost_its_connection():
     with pytest.raises(ConnectionError, match="recorded connection"):
         render(asked(), Raised("SomethingElse", "odd"))
+
+
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "openinference-openai"
+
+
+@pytest.mark.parametrize("name", ["content-on", "image", "scenario-badargs", "stream"])
+def test_a_request_reads_as_its_own_recording_does(name):
+    """OpenInference keeps the request's body beside what it makes of it."""
+    spans, logs = capture(CAPTURES / name)
+    bodies = {span.key.span_id: span.attributes.get("input.value") for span in spans}
+    run = assemble(spans, logs)
+
+    calls = [step for step in run.steps if step.kind == "llm"]
+    assert calls
+    for step in calls:
+        got = parse(HttpRequest("POST", URL, (), bodies[step.keys[0].span_id].encode()))
+        assert got.messages == run.value(step.input)
+        assert got.tool_definitions == step.fields["tool_definitions"]
+        assert got.model == "gpt-4o-mini"
+        recorded = {name: value for name, value in step.fields["params"].items() if name != "stream_options"}
+        assert got.params == recorded
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------
