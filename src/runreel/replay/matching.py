@@ -36,6 +36,9 @@ class Matcher:
     _settled: set[int] = field(default_factory=set)
     _given: set[int] = field(default_factory=set)
     _said: dict[tuple[str, str, bytes], Divergence] = field(default_factory=dict)
+    _changed_ones: set[int] = field(default_factory=set)
+    _noticed: dict[int, int] = field(default_factory=dict)
+    _early: dict[int, set[int]] = field(default_factory=dict)
     _again: dict[tuple[str, str, bytes], Entry] = field(default_factory=dict)
 
     def serve(self, value: Value) -> None:
@@ -54,8 +57,10 @@ class Matcher:
         entry, bindings = found
         self.bindings = bindings
         self._note(entry, call)
-        if not self._could_come(entry):
-            self.divergences.append(self._out_of_order(entry, call))
+        late = self._notice(entry)
+        if late:
+            self._early[len(self.divergences)] = late
+            self.divergences.append(self._out_of_order(entry, call, late))
         self._give(entry)
         return entry
 
@@ -84,10 +89,20 @@ class Matcher:
         other_id = bool(call.call_id) and entry.call_id != call.call_id
         return (not self._could_come(entry), other_id, len(bindings.assumed), entry.seq)
 
-    def _could_come(self, entry: Entry) -> bool:
-        """Say whether everything that the recorded call could have seen has happened."""
+    def _late(self, entry: Entry) -> set[int]:
+        """Return the calls whose answers the recorded call could have seen, and that have not come, nor diverged."""
         on_tape = {other.seq for other in self.tape.entries}
-        return entry.after & on_tape <= self._settled
+        return set(entry.after & on_tape - self._settled - self._changed_ones)
+
+    def _could_come(self, entry: Entry) -> bool:
+        return not self._late(entry)
+
+    def _notice(self, entry: Entry) -> set[int]:
+        """Remember which calls should have come before this one: if they never do, this is where they are missing."""
+        late = self._late(entry)
+        for seq in late:
+            self._noticed.setdefault(seq, len(self.divergences))
+        return late
 
     def _note_twins(self, chosen: Entry, fitting: Sequence[Entry], call: Call) -> None:
         """Two parallel calls with equal arguments and other answers cannot be told apart without their ids."""
@@ -152,6 +167,9 @@ class Matcher:
         if key in self._said:  # the SDK or the agent tries the same again
             return self._said[key]
         expected = self._expected(call, waiting)
+        if expected is not None:
+            self._notice(expected)
+            self._changed_ones.add(expected.seq)
         divergence = self._unrecorded(call) if expected is None else self._changed(call, expected)
         self.divergences.append(divergence)
         if self.on_divergence == "continue" and expected is not None and self._is_only(expected, call, waiting):
@@ -223,16 +241,15 @@ class Matcher:
         found.sort(key=lambda one: (-one.likeness, one.seq))
         return tuple(found[:_MOST_NEAREST])
 
-    def _out_of_order(self, entry: Entry, call: Call) -> Divergence:
-        on_tape = {other.seq for other in self.tape.entries}
-        late = sorted(entry.after & on_tape - self._settled)
+    def _out_of_order(self, entry: Entry, call: Call, late: set[int]) -> Divergence:
+        listed = ", ".join(map(str, sorted(late)))
         return Divergence(
             "order_mismatch",
             kind=entry.kind,
             name=entry.name,
             recorded=entry.seq,
             replayed=self.calls,
-            reason=f"came before step {', '.join(map(str, late))}, whose answer the recorded call could have seen",
+            reason=f"came before step {listed}, whose answer the recorded call could have seen",
             advice=_ADVICE["order_mismatch"],
             call_id=call.call_id,
         )
@@ -242,21 +259,28 @@ class Matcher:
     def finish(self, *, stopped: bool) -> tuple[tuple[Divergence, ...], int]:
         """Return every divergence in order, and how many recorded calls were not reached because of one.
 
-        `stopped`: the agent ended early, with an exception. What it then did not ask for any more is one fact, not a
-        divergence for each call.
+        A call that never came stands where the first one came that should have followed it. `stopped`: the agent ended
+        early, with an exception. What it then did not ask for any more is one fact, not a divergence for each call.
         """
-        found = [self._settle(divergence) for divergence in self.divergences]
-        blocked = {one.recorded for one in found if one.type == "input_mismatch"}
-        missing = []
+        missing: dict[int, list[Divergence]] = {}
         not_reached = 0
+        end = len(self.divergences)
         for entry in self.tape.entries:
-            if entry.seq in self._settled or entry.seq in blocked:
+            if entry.seq in self._settled or entry.seq in self._changed_ones:
                 continue
-            if found and (stopped or not blocked.isdisjoint(entry.after)):
+            noticed = self._noticed.get(entry.seq)
+            if noticed is None and end and (stopped or not self._changed_ones.isdisjoint(entry.after)):
                 not_reached += 1
             else:
-                missing.append(_missing(entry))
-        return (*found, *missing), not_reached
+                missing.setdefault(end if noticed is None else noticed, []).append(_missing(entry))
+        found: list[Divergence] = []
+        for position, divergence in enumerate(self.divergences):
+            found += missing.get(position, ())
+            late = self._early.get(position)
+            # Out of order is only what came before a call that came, too.
+            if late is None or late & self._settled:
+                found.append(self._settle(divergence))
+        return (*found, *missing.get(end, ())), not_reached
 
     def _settle(self, divergence: Divergence) -> Divergence:
         """A changed call whose recorded one was asked for after all was a call more, not a changed one."""

@@ -1,0 +1,454 @@
+"""Which recorded answer a call gets: the cases C31 to C35 of the field, and the laws behind them."""
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runreel.canonical import make_token
+from runreel.replay.matching import Matcher
+from runreel.replay.tape import Tape
+from runreel.replay.unifying import Call, Rules
+from runreel.replay.values import Divergence, Entry, Raised, Returned
+from runreel.semconv.secrets import is_secret
+from runreel.values import Run
+
+RUN = Run("default", "r" * 32, "", (), "agent")
+KEY = b"k" * 32
+EMAIL = "dana.fields@example.com"
+TOKEN = make_token(KEY, "EMAIL", EMAIL)
+
+
+def tool(seq, name, request, answer, after=(), call_id="", **rest):
+    given = answer if isinstance(answer, (Returned, Raised)) else Returned(answer)
+    return Entry(seq, "tool", name, request, given, after=frozenset(after), call_id=call_id, **rest)
+
+
+def model(seq, messages, answer=(), after=(), **request):
+    asked = {"model": "m", "messages": messages, "tools": None, "params": {}, **request}
+    return Entry(seq, "llm", "m", asked, Returned(answer), after=frozenset(after))
+
+
+def text(role, content):
+    return {"role": role, "parts": ({"type": "text", "content": content},)}
+
+
+def ask_model(messages, **request):
+    return Call("llm", "m", {"model": "m", "messages": messages, "tools": (), "params": {}, **request})
+
+
+def matcher(*entries, key=None, **rest):
+    return Matcher(Tape(RUN, entries), Rules(key, is_secret), **rest)
+
+
+def types(found):
+    return [one.type for one in found[0]]
+
+
+# --- C31: the same call again, another answer
+
+
+POLLS = [tool(n, "poll_job", {"job_id": "J-17"}, state, after=range(n)) for n, state in enumerate("qrd")]
+POLL = Call("tool", "poll_job", {"job_id": "J-17"})
+
+
+def test_equal_calls_get_their_recorded_answers_in_order():
+    tape = matcher(*POLLS)
+
+    assert [tape.ask(POLL).answer.value for _ in POLLS] == ["q", "r", "d"]
+    assert tape.finish(stopped=False) == ((), 0)
+
+
+def test_one_call_more_is_unrecorded_and_gets_no_old_answer():
+    tape = matcher(*POLLS)
+    for _ in POLLS:
+        tape.ask(POLL)
+
+    found = tape.ask(POLL)
+
+    assert isinstance(found, Divergence)
+    assert (found.type, found.name, found.replayed) == ("unrecorded_call", "poll_job", 4)
+    assert found.reason == "recorded 3 times, asked for once more"
+    assert [one.answered for one in found.nearest] == [True, True, True]
+
+
+def test_calls_not_made_are_missing():
+    tape = matcher(*POLLS)
+    tape.ask(POLL)
+    tape.ask(POLL)
+
+    (missing,), not_reached = tape.finish(stopped=False)
+
+    assert (missing.type, missing.recorded, not_reached) == ("missing_call", 2, 0)
+
+
+# --- C32: parallel calls come back in another order
+
+
+def test_parallel_calls_are_told_apart_by_their_arguments_in_any_order():
+    entries = [tool(n, "search", {"q": word}, word.upper()) for n, word in enumerate(["flights", "hotels", "cars"])]
+
+    for order in itertools.permutations(entries):
+        tape = matcher(*entries)
+        answers = [tape.ask(Call("tool", "search", entry.request)).answer.value for entry in order]
+        assert answers == [entry.request["q"].upper() for entry in order]
+        assert tape.finish(stopped=False) == ((), 0)
+
+
+def test_twins_are_told_apart_by_their_call_ids():
+    tape = matcher(tool(0, "roll", {}, "1", call_id="a"), tool(1, "roll", {}, "2", call_id="b"))
+
+    assert tape.ask(Call("tool", "roll", {}, "b")).answer.value == "2"
+    assert tape.ask(Call("tool", "roll", {}, "a")).answer.value == "1"
+    assert not tape.notes
+
+
+def test_twins_without_ids_are_answered_in_order_and_said_to_be_ambiguous():
+    tape = matcher(tool(0, "roll", {}, "1"), tool(1, "roll", {}, "2"))
+
+    assert [tape.ask(Call("tool", "roll", {})).answer.value for _ in range(2)] == ["1", "2"]
+    assert any("parallel calls with equal arguments" in note for note in tape.notes)
+
+
+def test_twins_with_equal_answers_are_not_ambiguous():
+    tape = matcher(tool(0, "roll", {}, "1"), tool(1, "roll", {}, "1"))
+
+    tape.ask(Call("tool", "roll", {}))
+
+    assert not tape.notes
+
+
+def test_a_call_id_that_local_models_use_twice_only_breaks_ties():
+    tape = matcher(
+        tool(0, "add", {"n": 1}, "one", call_id="call_1"), tool(1, "add", {"n": 2}, "two", [0], call_id="call_1")
+    )
+
+    assert tape.ask(Call("tool", "add", {"n": 1}, "call_1")).answer.value == "one"
+    assert tape.ask(Call("tool", "add", {"n": 2}, "call_1")).answer.value == "two"
+
+
+def test_an_order_that_crosses_a_dependency_is_a_divergence_and_is_answered():
+    tape = matcher(tool(0, "first", {}, "1"), tool(1, "second", {}, "2", after=[0]))
+
+    assert tape.ask(Call("tool", "second", {})).answer.value == "2"
+    assert tape.ask(Call("tool", "first", {})).answer.value == "1"
+
+    ((found,), _) = tape.finish(stopped=False)
+    assert (found.type, found.recorded, found.fails) == ("order_mismatch", 1, True)
+    assert found.reason.startswith("came before step 0")
+
+
+# --- changed requests
+
+
+def test_a_changed_argument_names_the_field_both_values_and_the_nearest_calls():
+    tape = matcher(tool(3, "refund", {"order": "A", "cents": 4900}, "ok"), tool(7, "refund", {"order": "B"}, "ok", [3]))
+
+    found = tape.ask(Call("tool", "refund", {"order": "A", "cents": 4800}))
+
+    assert (found.type, found.recorded, found.path) == ("input_mismatch", 3, "/cents")
+    assert (found.was, found.now) == (4900, 4800)
+    assert [one.seq for one in found.nearest] == [3, 7]
+
+
+def test_the_same_wrong_call_again_is_the_same_divergence():
+    tape = matcher(tool(0, "refund", {"cents": 1}, "ok"))
+    wrong = Call("tool", "refund", {"cents": 2})
+
+    assert tape.ask(wrong) is tape.ask(wrong)
+    assert types(tape.finish(stopped=False)) == ["input_mismatch"]
+
+
+def test_a_changed_call_whose_recorded_one_is_made_as_well_was_one_more():
+    tape = matcher(tool(0, "refund", {"cents": 1}, "ok"))
+    tape.ask(Call("tool", "refund", {"cents": 2}))
+
+    assert tape.ask(Call("tool", "refund", {"cents": 1})).seq == 0
+    assert types(tape.finish(stopped=False)) == ["unrecorded_call"]
+
+
+def test_a_name_that_was_never_recorded_is_unrecorded():
+    found = matcher().ask(Call("tool", "delete", {}))
+
+    assert (found.type, found.reason) == ("unrecorded_call", "never recorded")
+
+
+def test_what_comes_after_a_divergence_is_not_reached_rather_than_missing():
+    tape = matcher(tool(0, "a", {"n": 1}, ""), tool(1, "b", {}, "", [0]), tool(2, "c", {}, ""))
+    tape.ask(Call("tool", "a", {"n": 2}))
+
+    found, not_reached = tape.finish(stopped=False)
+
+    assert [(one.type, one.recorded) for one in found] == [("input_mismatch", 0), ("missing_call", 2)]
+    assert not_reached == 1
+
+
+def test_an_agent_that_a_divergence_ended_leaves_one_divergence():
+    tape = matcher(tool(0, "a", {"n": 1}, ""), tool(1, "b", {}, ""))
+    tape.ask(Call("tool", "a", {"n": 2}))
+
+    assert (types(tape.finish(stopped=True)), tape.finish(stopped=True)[1]) == (["input_mismatch"], 1)
+
+
+def test_an_agent_that_ended_by_itself_too_early_misses_calls():
+    tape = matcher(tool(0, "a", {}, ""))
+
+    assert types(tape.finish(stopped=True)) == ["missing_call"]
+
+
+def test_under_continue_the_only_call_that_can_be_meant_is_answered_and_the_verdict_stays():
+    tape = matcher(tool(0, "a", {"n": 1}, "one"), on_divergence="continue")
+
+    assert tape.ask(Call("tool", "a", {"n": 2})).answer.value == "one"
+    assert types(tape.finish(stopped=False)) == ["input_mismatch"]
+
+
+def test_under_continue_a_call_that_can_be_two_is_not_answered():
+    tape = matcher(tool(0, "a", {"n": 1}, "one"), tool(1, "a", {"n": 3}, "three"), on_divergence="continue")
+
+    assert isinstance(tape.ask(Call("tool", "a", {"n": 2})), Divergence)
+
+
+# --- defaults
+
+
+def test_an_argument_at_its_declared_default_says_no_more_than_none():
+    defaults = {"units": "metric"}
+    tape = matcher(tool(0, "w", {"city": "Oslo"}, ""), tool(1, "w", {"city": "Rome", "units": "metric"}, ""))
+
+    assert tape.ask(Call("tool", "w", {"city": "Oslo", "units": "metric"}, defaults=defaults)).seq == 0
+    assert tape.ask(Call("tool", "w", {"city": "Rome"}, defaults=defaults)).seq == 1
+
+
+def test_an_argument_off_its_default_is_a_change():
+    tape = matcher(tool(0, "w", {"city": "Oslo"}, ""))
+
+    found = tape.ask(Call("tool", "w", {"city": "Oslo", "units": "imperial"}, defaults={"units": "metric"}))
+
+    assert (found.type, found.path, found.now, found.was) == ("input_mismatch", "/units", "imperial", None)
+
+
+# --- tokens
+
+
+def test_a_recorded_token_is_one_value_in_the_whole_run():
+    tape = matcher(tool(0, "find", {"email": TOKEN}, ""), tool(1, "mail", {"to": TOKEN}, ""))
+
+    assert tape.ask(Call("tool", "find", {"email": EMAIL})).seq == 0
+    found = tape.ask(Call("tool", "mail", {"to": "other@example.com"}))
+
+    assert (found.type, found.path, found.reason) == ("input_mismatch", "/to", "token")
+    assert tape.bindings.assumed == {TOKEN}
+
+
+def test_with_the_key_a_value_is_proved_and_another_one_is_a_change():
+    tape = matcher(tool(0, "find", {"email": TOKEN}, ""), key=KEY)
+
+    assert tape.ask(Call("tool", "find", {"email": "other@example.com"})).type == "input_mismatch"
+    assert tape.ask(Call("tool", "find", {"email": EMAIL})).seq == 0
+    assert (dict(tape.bindings.tokens), tape.bindings.assumed) == ({TOKEN: EMAIL}, frozenset())
+
+
+def test_a_token_that_the_tape_served_equals_itself_while_the_agents_own_value_binds_it():
+    asks = model(0, (text("user", f"I am {TOKEN}"),), (text("assistant", TOKEN),))
+    uses = tool(1, "find", {"email": TOKEN}, "", after=[0])
+    tape = matcher(asks, uses, key=KEY)
+
+    assert tape.ask(ask_model((text("user", f"I am {EMAIL}"),))).seq == 0
+    assert tape.ask(Call("tool", "find", {"email": TOKEN})).seq == 1
+    assert dict(tape.bindings.tokens) == {TOKEN: EMAIL}
+
+
+def test_a_secret_matches_what_its_rule_finds_and_binds_nothing():
+    tape = matcher(tool(0, "login", {"key": "<SECRET:openai-key>"}, ""))
+    tape.rules = Rules(None, lambda rule, value: rule == "openai-key" and value.startswith("sk-"))
+
+    assert tape.ask(Call("tool", "login", {"key": "sk-anything"})).seq == 0
+    assert not tape.bindings.tokens
+
+
+# --- model requests
+
+
+def test_a_changed_prompt_names_the_part():
+    tape = matcher(model(0, (text("system", "v1"), text("user", "q"))))
+
+    found = tape.ask(ask_model((text("system", "v2"), text("user", "q"))))
+
+    assert (found.type, found.path) == ("input_mismatch", "/messages/0/parts/0/content")
+    assert (found.was, found.now) == ("v1", "v2")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "path"),
+    [
+        ({"params": {"tool_choice": "auto"}}, {"params": {"tool_choice": "required"}}, "/params/tool_choice"),
+        ({"params": {"temperature": 0}}, {"params": {"temperature": 0.2}}, "/params/temperature"),
+        ({"params": {"temperature": 0}}, {"params": {}}, "/params/temperature"),
+        ({"params": {"seed": 7}}, {"params": {"seed": 7, "temperature": 0}}, "/params/temperature"),
+        ({"model": "gpt-4o"}, {"model": "gpt-5"}, "/model"),
+        ({"tools": ({"name": "a"}, {"name": "b"})}, {"tools": ({"name": "b"}, {"name": "a"})}, "/tools/0/name"),
+        ({"tools": ({"name": "a"},)}, {"tools": ()}, "/tools/0"),
+    ],
+)
+def test_every_change_of_a_model_request_that_the_record_can_tell_is_a_divergence(recorded, live, path):
+    tape = matcher(model(0, (text("user", "q"),), **recorded))
+
+    found = tape.ask(ask_model((text("user", "q"),), **live))
+
+    assert (found.type, found.path) == ("input_mismatch", path)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live"),
+    [
+        ({"params": {"temperature": 0}}, {"params": {"temperature": 0.0}}),
+        ({"params": {"stream": True, "seed": 1}}, {"params": {"seed": 1}}),
+        ({"tools": None}, {"tools": ({"name": "a"},)}),
+        ({"params": {}}, {"params": {"temperature": 1}}),
+        ({"params": {"seed": 7}}, {"params": {"seed": 7, "parallel_tool_calls": True}}),
+    ],
+)
+def test_what_the_record_cannot_tell_is_no_divergence(recorded, live):
+    tape = matcher(model(0, (text("user", "q"),), **recorded))
+
+    assert tape.ask(ask_model((text("user", "q"),), **live)).seq == 0
+
+
+def test_what_could_not_be_compared_is_listed():
+    tape = matcher(model(0, (), tools=None, params={"seed": 7}))
+
+    tape.ask(ask_model((), tools=({"name": "a"},), params={"seed": 7, "logprobs": True}))
+
+    assert list(tape.notes) == ["not compared, since the record does not hold it: tools, logprobs of model requests"]
+
+
+def test_a_message_with_an_empty_text_equals_one_without():
+    recorded = {"role": "assistant", "parts": ({"type": "text", "content": ""}, {"type": "tool_call", "id": "1"})}
+    live = {"role": "assistant", "parts": ({"type": "tool_call", "id": "1"},)}
+
+    assert matcher(model(0, (recorded,))).ask(ask_model((live,))).seq == 0
+
+
+def test_a_retry_of_the_sdk_gets_the_recorded_failure_again():
+    tape = matcher(model(0, (text("user", "q"),)))
+    asked = ask_model((text("user", "q"),))
+    entry = tape.ask(asked)
+    tape.expect_again(asked, entry)
+
+    assert tape.ask(asked) is entry
+    assert tape.answered == {("llm", "m"): 1}
+    assert tape.finish(stopped=False) == ((), 0)
+
+
+# --- results that no boundary gave
+
+
+def with_result(call_id, response):
+    parts = ({"type": "tool_call_response", "id": call_id, "response": response},)
+    return ({"role": "tool", "parts": parts},)
+
+
+def test_a_failure_that_came_about_again_by_itself_was_not_missed():
+    failed = tool(0, "get", '{"city": "Lis', Raised("JSONDecodeError", "bad"), call_id="c1")
+    tape = matcher(failed, model(1, with_result("c1", "bad"), after=[0]))
+
+    assert tape.ask(ask_model(with_result("c1", "bad"))).seq == 1
+    assert tape.finish(stopped=False) == ((), 0)
+    assert tape.reproduced == 1
+
+
+def test_a_result_that_no_boundary_gave_is_a_tool_that_ran():
+    tape = matcher(tool(0, "get", {}, "21", call_id="c1"), model(1, with_result("c1", "21"), after=[0]))
+
+    tape.ask(ask_model(with_result("c1", "21")))
+
+    ((found,), _) = tape.finish(stopped=False)
+    assert (found.type, found.name, found.recorded) == ("unstubbed_tool", "get", 0)
+    assert "--tool" in found.advice
+
+
+def test_a_result_that_a_boundary_gave_is_fine():
+    tape = matcher(tool(0, "get", {}, "21", call_id="c1"), model(1, with_result("c1", "21"), after=[0]))
+    tape.ask(Call("tool", "get", {}))
+
+    tape.ask(ask_model(with_result("c1", "21")))
+
+    assert tape.finish(stopped=False) == ((), 0)
+
+
+# --- retrievals
+
+
+@pytest.mark.parametrize("live", [{"query": "q"}, {"question": "q", "k": 3}, {"x": "q"}, "q"])
+def test_a_retrieval_is_compared_by_its_query_whatever_the_function_calls_it(live):
+    tape = matcher(Entry(0, "retrieval", "kb", {"query": "q", "top_k": 5}, Returned(())))
+
+    assert tape.ask(Call("retrieval", "kb", live)).seq == 0
+
+
+def test_a_retrieval_of_more_documents_is_a_change_where_both_say_how_many():
+    tape = matcher(Entry(0, "retrieval", "kb", {"query": "q", "top_k": 5}, Returned(())))
+
+    assert tape.ask(Call("retrieval", "kb", {"query": "q", "top_k": 6})).path == "/top_k"
+
+
+# --- laws
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.randoms(use_true_random=False))
+def test_any_run_replays_without_divergence_in_any_order_that_its_causes_allow(names, rng: random.Random):
+    """Calls of a turn in any order, turns one after the other."""
+    turns, seq = [], 0
+    for size in (3, 1, 4):
+        turns.append(list(range(seq, min(seq + size, len(names)))))
+        seq += size
+    entries = []
+    for number, turn in enumerate(turns):
+        before = list(itertools.chain.from_iterable(turns[:number]))
+        entries += [tool(n, names[n], {"n": n}, str(n), after=before, call_id=f"c{n}") for n in turn]
+    tape = matcher(*entries)
+
+    for turn in turns:
+        rng.shuffle(turn)
+        for n in turn:
+            assert tape.ask(Call("tool", names[n], {"n": n})).answer.value == str(n)
+
+    assert tape.finish(stopped=False) == ((), 0)
+
+
+@given(st.integers(0, 5))
+def test_whatever_call_is_altered_the_replay_diverges_there(altered):
+    entries = [tool(n, "a", {"n": n}, "", after=range(n)) for n in range(6)]
+    tape = matcher(*entries)
+
+    for entry in entries:
+        n = entry.request["n"]
+        tape.ask(Call("tool", "a", {"n": n if n != altered else 99}))
+
+    (found,), not_reached = tape.finish(stopped=False)
+    assert (found.type, found.recorded, not_reached) == ("input_mismatch", altered, 0)
+
+
+@given(st.integers(0, 4))
+def test_whatever_call_is_left_out_is_missing_and_nothing_else(left_out):
+    entries = [tool(n, "a", {"n": n}, "", after=range(n)) for n in range(6)]
+    tape = matcher(*entries)
+
+    for entry in entries:
+        if entry.seq != left_out:
+            tape.ask(Call("tool", "a", entry.request))
+
+    (found,), not_reached = tape.finish(stopped=False)
+    assert (found.type, found.recorded, not_reached) == ("missing_call", left_out, 0)
+
+
+def test_a_call_left_out_comes_before_the_changed_request_that_follows_from_it():
+    tape = matcher(tool(0, "a", {}, "x"), model(1, with_result("c1", "x"), after=[0]))
+
+    tape.ask(ask_model(with_result("c1", "?")))
+
+    found, _ = tape.finish(stopped=True)
+    assert [(one.type, one.recorded) for one in found] == [("missing_call", 0), ("input_mismatch", 1)]
