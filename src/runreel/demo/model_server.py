@@ -14,6 +14,7 @@ import argparse
 import hashlib
 import json
 import re
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -169,6 +170,11 @@ class ModelServer(ThreadingHTTPServer):
     def url(self) -> str:
         """Base URL, as `OPENAI_BASE_URL` wants it."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that went away; show anything else."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def reset(self) -> None:
         """Forget what has been asked."""

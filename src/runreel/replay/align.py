@@ -180,12 +180,14 @@ def with_call_ids(messages: Value, call_ids: Mapping[str, str]) -> Value:
     """Return messages with the ids of tool calls and their results renamed."""
     if not isinstance(messages, tuple):
         return messages
-    return tuple(
-        {**message, "parts": tuple(_renamed(part, call_ids) for part in message["parts"])}
-        if isinstance(message, Mapping) and isinstance(message.get("parts"), tuple)
-        else message
-        for message in messages
-    )
+    return tuple(_message(message, call_ids) for message in messages)
+
+
+def _message(message: Value, call_ids: Mapping[str, str]) -> Value:
+    parts = message.get("parts") if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(parts, tuple):
+        return message
+    return {**message, "parts": tuple(_renamed(part, call_ids) for part in parts)}
 
 
 def _renamed(part: Value, call_ids: Mapping[str, str]) -> Value:
