@@ -194,7 +194,7 @@ def _run(
         parent_run_id=parent_run_id,
         parent_relation=relation,
         replay_of=facets.text("replay_of") or None,
-        versions=about.versions(facets),
+        versions=_versions(facets, turns, payloads),
         prompt_versions=about.prompts(turns),
         user_ref=facets.text("user_ref") or None,
         user_input=payloads.of(about.user_input(facets, turns)),
@@ -204,6 +204,11 @@ def _run(
         service=about.service(facets),
         conversation_id=facets.text("conversation_id") or None,
     )
+
+
+def _versions(facets: about.Facets, turns: Sequence[Draft], payloads: _Payloads) -> dict[str, Value]:
+    shown = dict.fromkeys(str(payloads.ref(turn.definitions)) for turn in turns if turn.definitions.state == "whole")
+    return {**about.versions(facets), **({"tool_definitions": tuple(shown)} if shown else {})}
 
 
 def _window(root: Draft | None, spans: Sequence[Span]) -> tuple[int, int]:

@@ -125,5 +125,5 @@ def _complete(inner: Draft, outer: Draft) -> None:
     if inner.output.state != "whole" and outer.output.state == "whole":
         inner.output = outer.output
     for key, value in outer.fields.items():
-        if inner.fields.get(key) is None and key != "instrumentation":
+        if inner.fields.get(key) in (None, {}) and key != "instrumentation":
             inner.fields[key] = value

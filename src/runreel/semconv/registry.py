@@ -135,7 +135,7 @@ _LLM = (
         sensitive=True,
     ),
     _derived("llm", "interrupted", "boolean", "The stream was left before its end."),
-    _derived("llm", "tool_definitions_hash", "text", "Ref of the tool definitions, sorted by name."),
+    _derived("llm", "tool_definitions_hash", "text", "Ref of the tool definitions as shown."),
     _derived(
         "llm", "tool_call_texts", "texts", "Arguments of each tool call in the answer, exactly as the model wrote them."
     ),
@@ -200,6 +200,7 @@ _RUN = (
     Field("run", "agent_version", "text", "Version of the agent."),
     Field("run", "service_version", "text", "Version of the service."),
     Field("run", "code_version", "text", "Commit of the code.", "required", "diagnose"),
+    _derived("run", "tool_definitions", "texts", "Refs of the tool definitions that its model calls were shown."),
     Field("run", "entry", "text", "Where the agent starts: `module:callable`, or a script."),
     Field("run", "seed", "integer", "Seed of the run's randomness."),
     Field("run", "env", "text", "Deployment environment."),
