@@ -115,10 +115,10 @@ def test_a_string_is_one_part_however_it_was_escaped() -> None:
 
 
 def test_an_escaping_of_no_known_hand_is_kept_verbatim() -> None:
-    writing = '["' + "\\u0041\\u00E9 " * 40 + '"]'
+    writing = '["' + "\\u0041\\u00E9 " * 99 + '"]'
 
     assert again(writing) == writing
-    assert list(datas(writing)) == [("\\u0041\\u00E9 " * 40).encode()]
+    assert list(datas(writing)) == [("\\u0041\\u00E9 " * 99).encode()]
 
 
 def test_a_large_template_inside_a_payload_is_shared() -> None:

@@ -41,8 +41,11 @@ _INSERT = re.compile(f"{MARK}(?:{MARK}|([uagpv])([0-9]+):)")
 
 # Starts like an object or an array that holds strings. It need not be valid, or end: the split is lexical.
 _JSON_START = re.compile(r'\s*(?:\{\s*"|\[\s*["\[{])')
-# A literal; one without an end runs to the end of the text, so that no text is scanned twice.
-_LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+# A literal, valid or not; one without an end runs to the end of the text, so that no text is scanned twice.
+_LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|\\?\Z)', re.DOTALL)
+
+# The scanner of the json module: content and end of the literal that starts behind a quote; ValueError if it is none.
+_scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
 
 _DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w.+-]+=[^;,]*)*;base64,", re.ASCII)
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
@@ -160,27 +163,37 @@ class _Splitter:
 
     def _template(self, text: str) -> str | None:
         """Replace the heavy literals of a JSON text; None where it has none."""
-        pieces: list[str] = []
-        done = 0
-        for match in _LITERAL.finditer(text):
-            start, end = match.span()
-            if (end - start) * 4 < self._threshold or text[end - 1] != '"':
-                continue
-            insert = self._literal(text[start:end])
-            if insert is not None:
-                pieces += (text[done:start].replace(MARK, MARK + MARK), insert)
-                done = end
-        if not pieces:
-            return None
-        pieces.append(text[done:].replace(MARK, MARK + MARK))
-        return "".join(pieces)
+        done, template = self.replace(text, 0)
+        return template + escape_template(text[done:]) if done else None
 
-    def _literal(self, literal: str) -> str | None:
-        style, content = _read_literal(literal)
-        if not self._heavy(content):
-            return None
-        marker = f"p:{self._part(_to_bytes(content), TEXT)}" if style == "v" else self._marker(content, nested=True)
+    def replace(self, text: str, done: int) -> tuple[int, str]:
+        """Replace the heavy literals of a JSON text from `done` on, which is outside of any.
+
+        Returns where the last one ends (`done` where there is none), and the template from `done` to there.
+        """
+        pieces: list[str] = []
+        at = done
+        while (start := text.find('"', at)) >= 0:
+            content, valid, at = _read_literal(text, start)
+            if (at - start) * 4 < self._threshold or not self._heavy(content):
+                continue
+            style = _style(content, text[start:at]) if valid else "v"
+            pieces += (escape_template(text[done:start]), self._insert(style, content, text[start:at]))
+            done = at
+        return done, "".join(pieces)
+
+    def _insert(self, style: str, content: str, literal: str) -> str:
+        """Return what stands in the place of a heavy literal."""
+        if style == "v":
+            marker = f"p:{self._part(_to_bytes(literal[1:-1]), TEXT)}"
+        else:
+            marker = self._marker(content, nested=True)
         return f"{MARK}{style}{len(marker)}:{marker}"
+
+
+def escape_template(text: str) -> str:
+    """Return a sender's text as it stands in a template."""
+    return text.replace(MARK, MARK + MARK)
 
 
 def _to_bytes(text: str) -> bytes:
@@ -212,17 +225,25 @@ _STYLES: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def _read_literal(literal: str) -> tuple[str, str]:
-    """Return how a literal is escaped, and its content: writing it so gives the literal again, to the byte."""
-    verbatim = literal[1:-1]
+def _read_literal(text: str, start: int) -> tuple[str, bool, int]:
+    """Read the literal that starts at a quote: its content, whether it is valid JSON, and where it ends.
+
+    The content of what is no valid literal is its text, escapes and all; of one without an end, nothing.
+    """
     try:
-        content: str = json.loads(literal) if "\\" in literal else verbatim
-    except json.JSONDecodeError:
-        return "v", verbatim
-    for style, write in _STYLES.items():
-        if write(content) == literal:
-            return style, content
-    return "v", verbatim
+        content, end = _scan(text, start + 1, True)
+    except ValueError:
+        match = _LITERAL.match(text, start)
+        assert match is not None
+        return text[start + 1 : match.end() - 1] if match[1] else "", False, match.end()
+    return content, True, end
+
+
+def _style(content: str, literal: str) -> str:
+    """Say how a literal is escaped: writing its content in that style gives it again, to the byte."""
+    if len(content) == len(literal) - 2 and "\\" not in content:
+        return "u"
+    return next((style for style, write in _STYLES.items() if write(content) == literal), "v")
 
 
 def _from_base64(text: str) -> tuple[str, str, bytes, str] | None:
