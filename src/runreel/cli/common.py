@@ -1,0 +1,65 @@
+"""What several commands share: where the store is, what a RUN is, and how things are printed."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from runreel.storage import RunStore
+from runreel.values import DEFAULT_TENANT, Run
+
+HOME = "RUNREEL_HOME"
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where runs are."""
+    parser.add_argument(
+        "--home",
+        metavar="DIR",
+        type=Path,
+        default=Path(os.environ.get(HOME) or ".runreel"),
+        help="the data folder (default: RUNREEL_HOME, else ./.runreel). While a collector runs on it, it is asked.",
+    )
+
+
+def open_store(args: argparse.Namespace) -> RunStore:
+    """Open the store that the options name, and say which it is where a person reads along."""
+    from runreel.components import open_runs
+
+    return open_runs(args.home, say=say)
+
+
+def load(args: argparse.Namespace, text: str) -> Run:
+    """Load the run that RUN names: a reel file, or a run id, trace id, prefix or `last` in the store."""
+    from runreel.runs import reel
+
+    path = Path(text)
+    if path.suffix == reel.SUFFIX:
+        store, run_id = reel.open_path(path)
+    else:
+        store = open_store(args)
+        run_id = store.resolve(DEFAULT_TENANT, text)
+    try:
+        return store.run(DEFAULT_TENANT, run_id)
+    finally:
+        store.close()
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal something; a pipe or a log is spared."""
+    if sys.stderr.isatty():
+        print(text, file=sys.stderr)
+
+
+def show_json(document: Any) -> None:
+    """Print a document as JSON: indented on a terminal, one line in a pipe."""
+    print(json.dumps(document, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+
+
+def console() -> Console:
+    """Return a console for standard output: plain where it is no terminal, and never wrapping what is piped on."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())

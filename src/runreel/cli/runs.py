@@ -1,0 +1,164 @@
+"""`runreel runs ls | show | export | import`."""
+
+import argparse
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from runreel.cli import common
+from runreel.errors import UsageError
+from runreel.storage import RunQuery
+from runreel.values import DEFAULT_TENANT
+
+_RUN = "a run id, a trace id, a prefix of either, or `last`"
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the group's commands."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    ls = commands.add_parser("ls", help="list runs, newest first")
+    ls.add_argument("--since", metavar="AGE|TIME", help="only runs started since: 30m, 24h, 7d, or an ISO time")
+    ls.add_argument("--agent", metavar="ID", help="only runs of this agent")
+    ls.add_argument("--outcome", choices=["ok", "error", "aborted", "user_flagged"], help="only runs that ended so")
+    ls.add_argument("--replays", action="store_true", help="replays too")
+    ls.add_argument("--limit", metavar="N", type=int, default=100, help="at most N (default 100, 0: all)")
+    ls.add_argument("--json", action="store_true", help="a JSON list with stable field names")
+    show = commands.add_parser("show", help="show one run: its steps, what they saw, what is missing for a replay")
+    show.add_argument("run", metavar="RUN", help=_RUN)
+    show.add_argument("--json", action="store_true", help="one JSON object with steps and gaps")
+    show.add_argument("--payloads", action="store_true", help="with what each step saw and answered, whole")
+    export = commands.add_parser("export", help="write one run in an open format")
+    export.add_argument("run", metavar="RUN", help=_RUN)
+    export.add_argument("--format", choices=["otlp", "otlp-json", "reel"], default="reel", help="default: reel")
+    export.add_argument("--signal", choices=["traces", "logs"], default="traces", help="for otlp: which request")
+    export.add_argument("--output", metavar="PATH|-", required=True, help="the file to write; - is standard output")
+    import_ = commands.add_parser("import", help="read OTLP requests (protobuf, JSON, JSON lines, gzip) or reels")
+    import_.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="files and folders")
+    import_.add_argument("--json", action="store_true", help="the counts as a JSON object")
+    for command in (ls, show, export, import_):
+        common.add_store(command)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run one of the group's commands."""
+    match args.action:
+        case "ls":
+            return _ls(args)
+        case "show":
+            return _show(args)
+        case "export":
+            return _export(args)
+        case _:
+            return _import(args)
+
+
+def _ls(args: argparse.Namespace) -> int:
+    from runreel.cli import show
+    from runreel.runs.document import summary_document
+
+    query = RunQuery(
+        since_ns=since(args.since), agent=args.agent, outcome=args.outcome, replays=args.replays, limit=args.limit
+    )
+    store = common.open_store(args)
+    try:
+        runs = store.runs(query)
+    finally:
+        store.close()
+    if args.json:
+        common.show_json([summary_document(summary) for summary in runs])
+    else:
+        show.table(common.console(), runs)
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    from runreel.cli import show
+    from runreel.runs.document import run_document
+
+    run_ = common.load(args, args.run)
+    if args.json:
+        common.show_json(run_document(run_, payloads=args.payloads))
+    else:
+        show.tree(common.console(), run_, payloads=args.payloads)
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from runreel import otlp
+    from runreel.runs import reel
+
+    store = common.open_store(args)
+    try:
+        run_id = store.resolve(DEFAULT_TENANT, args.run)
+        data = store.reel(DEFAULT_TENANT, run_id)
+    finally:
+        store.close()
+    if args.format != "reel":
+        spans, logs = reel.whole(data, run_id)
+        if args.format == "otlp-json":
+            lines = [otlp.encode("traces", spans, "json")] + ([otlp.encode("logs", logs, "json")] if logs else [])
+            data = b"\n".join(lines) + b"\n"
+        else:
+            data = otlp.encode(args.signal, spans if args.signal == "traces" else logs, "protobuf")
+            if logs and args.signal == "traces":
+                print(f"runreel: the run has {len(logs)} log records too: --signal logs", file=sys.stderr)
+    if args.output == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return 0
+    try:
+        Path(args.output).write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"--output {args.output}: {error.strerror}") from None
+    common.say(f"run {run_id}: {len(data):,} bytes to {args.output}")
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    from runreel.cli.importing import import_paths
+
+    result = import_paths(args.home, args.paths, common.say)
+    if args.json:
+        common.show_json(
+            {
+                "requests": result.requests,
+                "spans": result.spans,
+                "logs": result.logs,
+                "repeated": result.repeated,
+                "skipped": result.skipped,
+                "rejected": result.rejected,
+                "failed": result.failed,
+                "trace_ids": sorted(result.trace_ids),
+            }
+        )
+    else:
+        traces = f"{result.spans} spans of {len(result.trace_ids)} traces, {result.logs} log records"
+        print(f"imported {result.requests} requests: {traces}")
+        for number, what in (
+            (result.repeated, "repeated requests (another encoding, or sent again) counted once"),
+            (result.skipped, "files skipped: not OTLP"),
+            (result.rejected, "spans or log records rejected: see the reasons above"),
+        ):
+            if number:
+                print(f"  {number} {what}")
+    for failure in result.failed:
+        print(f"runreel: {failure}", file=sys.stderr)
+    return 1 if result.failed else 0
+
+
+def since(text: str | None) -> int | None:
+    """Return nanoseconds since 1970 for an age (`24h`) or an ISO time. Raises UsageError."""
+    if text is None:
+        return None
+    if text[:-1].isdigit() and text[-1:] in _UNITS:
+        moment = datetime.now(UTC) - timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+    else:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(
+                f"--since {text!r}: an age such as 30m, 24h, 7d, or an ISO time such as 2026-01-31T08:00"
+            ) from None
+        moment = moment if moment.tzinfo else moment.astimezone()
+    return int(moment.timestamp() * 1_000_000) * 1000

@@ -1,0 +1,170 @@
+"""Runs on the terminal: the list, and one run as a tree."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from runreel.runs.document import iso, plain, summarise
+from runreel.text import one_line, printable
+from runreel.values import Ref, Run, RunSummary, Step, Value
+
+_HEAD = ("RUN", "STARTED", "AGENT", "OUTCOME", "MODEL", "TOOLS", "RETR", "REPLAYABLE")
+_STYLE = {"full": "green", "partial": "yellow", "none": "red", "ok": "green", "error": "red", "interrupted": "yellow"}
+_KIND_STYLE = {"llm": "magenta", "tool": "cyan", "retrieval": "blue", "agent": "bold"}
+_SHOWN = 100
+
+
+def table(console: Console, runs: Sequence[RunSummary]) -> None:
+    """Print runs in aligned columns; the run id is whole, so that it can be copied."""
+    if not runs:
+        console.print("no runs yet: point an agent's OTLP exporter at `runreel serve`, or `runreel runs import PATH`")
+        return
+    rows = [_HEAD, *(_cells(run) for run in runs)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    for number, row in enumerate(rows):
+        line = Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        line.stylize("bold" if number == 0 else "")
+        console.print(line, soft_wrap=True)
+
+
+def _cells(run: RunSummary) -> tuple[str, ...]:
+    started = (iso(run.started_ns) or "unknown")[:19].replace("T", " ")
+    outcome = "open" if run.open else run.outcome
+    counts = (str(run.model_calls), str(run.tool_calls), str(run.retrievals))
+    return (one_line(run.run_id), started, one_line(run.agent_id, 40), outcome, *counts, run.replayable)
+
+
+def tree(console: Console, run: Run, *, payloads: bool = False) -> None:
+    """Print one run: what it is, its steps as a tree, and what is missing for a replay."""
+    summary = summarise(run)
+    head = Text.assemble(("run ", "bold"), (one_line(run.run_id), "bold"), f"  {one_line(run.agent_id)}  ")
+    head.append("open" if run.open else run.outcome, _STYLE.get(run.outcome, ""))
+    head.append("  replayable: ").append(run.replayable, _STYLE[run.replayable])
+    console.print(head, soft_wrap=True)
+    counts = f"{_many(summary.model_calls, 'model call')}, {_many(summary.tool_calls, 'tool call')}"
+    if summary.retrievals:
+        counts += f", {_many(summary.retrievals, 'retrieval')}"
+    span = max(0, run.ended_ns - run.started_ns)
+    console.print(f"  {counts}; started {iso(run.started_ns) or 'unknown'}, took {duration(span)}", soft_wrap=True)
+    for label, text in _about(run):
+        console.print(Text(f"  {label}: {text}"), soft_wrap=True)
+    console.print(_steps(run, payloads=payloads), soft_wrap=True)
+    _gaps(console, run)
+
+
+def _about(run: Run) -> list[tuple[str, str]]:
+    about = []
+    if len(run.trace_ids) > 1 or run.trace_ids != (run.run_id,):
+        about.append(("traces", ", ".join(run.trace_ids)))
+    if run.parent_run_id:
+        about.append(("parent run", f"{one_line(run.parent_run_id)} ({run.parent_relation or 'linked'})"))
+    if run.replay_of:
+        about.append(("replay of", one_line(run.replay_of)))
+    if run.user_input.sha256:
+        about.append(("user input", brief(run.value(run.user_input))))
+    if run.final_output.sha256:
+        about.append(("final output", brief(run.value(run.final_output))))
+    return about
+
+
+def _steps(run: Run, *, payloads: bool) -> Tree:
+    top = Tree(Text("steps"), hide_root=False)
+    nodes: dict[int, Tree] = {}
+    # A child may stand before its parent where clocks disagree: parents first, whatever the order of steps.
+    waiting = {step.seq: step for step in run.steps}
+    while waiting:
+        ready = [step for step in waiting.values() if step.parent is None or step.parent not in waiting]
+        for step in ready or list(waiting.values()):
+            parent = nodes.get(step.parent, top) if step.parent is not None else top
+            node = nodes[step.seq] = parent.add(step_line(run, step))
+            if payloads:
+                for label, ref in (("in", step.input), ("out", step.output)):
+                    node.add(Text(f"{label}: {_whole(run, ref)}"))
+            del waiting[step.seq]
+    return top
+
+
+def step_line(run: Run, step: Step) -> Text:
+    """Return one step on one line: number, kind, name, and what a reader looks for first."""
+    line = Text(f"#{step.seq} ").append(step.kind, _KIND_STYLE.get(step.kind, "")).append(f" {one_line(step.name, 60)}")
+    if step.status != "ok":
+        line.append(f"  {step.status}", _STYLE.get(step.status, ""))
+        if step.error:
+            line.append(f" {one_line(step.error.type, 40)}: {one_line(step.error.message, 80)}")
+    if step.kind in {"tool", "retrieval"}:
+        line.append(f"  {_brief_ref(run, step.input)} → {_brief_ref(run, step.output)}")
+    elif step.kind == "llm":
+        line.append(f"  {_llm(run, step)}")
+    if step.shadowed_by is not None:
+        line.append(f"  (the same call as #{step.shadowed_by})", "dim")
+    if step.synthesised:
+        line.append("  (no span of its own: taken from the messages)", "dim")
+    return line
+
+
+def _llm(run: Run, step: Step) -> str:
+    usage = step.fields.get("usage")
+    tokens = ""
+    if isinstance(usage, Mapping) and usage.get("input") is not None:
+        tokens = f"{usage.get('input')} → {usage.get('output')} tokens  "
+    output = run.value(step.output)
+    if not isinstance(output, tuple):
+        return f"{tokens}{step.output.state}" if step.output.state != "whole" else tokens.rstrip()
+    parts = [part for message in output if isinstance(message, Mapping) for part in _parts(message)]
+    calls = [str(part.get("name")) for part in parts if part.get("type") == "tool_call"]
+    texts = [str(part.get("content")) for part in parts if part.get("type") == "text" and part.get("content")]
+    said = [
+        *(f'"{one_line(text, _SHOWN)}"' for text in texts),
+        *([f"calls {one_line(', '.join(calls))}"] if calls else []),
+    ]
+    return tokens + "  ".join(said)
+
+
+def _parts(message: Mapping[str, Value]) -> list[Mapping[str, Value]]:
+    parts = message.get("parts")
+    return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, tuple) else []
+
+
+def _gaps(console: Console, run: Run) -> None:
+    if not run.gaps:
+        return
+    console.print(Text("missing", "bold"))
+    for gap in run.gaps:
+        where = "run" if gap.step is None else f"#{gap.step}"
+        text = f"  {where} {gap.field} (for {gap.needed_for}): {gap.cause}. {gap.fix}"
+        console.print(Text(one_line(text)), soft_wrap=True)
+
+
+def brief(value: Value, width: int = _SHOWN) -> str:
+    """Return a value on one line, cut."""
+    return one_line(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False), width)
+
+
+def duration(ns: int) -> str:
+    """Return nanoseconds for people: 12 ms, 3.4 s, 2 min 5 s."""
+    if ns < 1_000_000_000:
+        return f"{ns / 1e6:.0f} ms"
+    if ns < 120_000_000_000:
+        return f"{ns / 1e9:.1f} s"
+    minutes, seconds = divmod(ns // 1_000_000_000, 60)
+    return f"{minutes} min {seconds} s"
+
+
+def _brief_ref(run: Run, ref: Ref) -> str:
+    if not ref.sha256 or ref.sha256 not in run.payloads:
+        return ref.state
+    return brief(run.value(ref), 60)
+
+
+def _whole(run: Run, ref: Ref) -> str:
+    if not ref.sha256 or ref.sha256 not in run.payloads:
+        return ref.state
+    value = run.value(ref)
+    return printable(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False, indent=2))
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,96 @@
+"""Runs read through a running collector's read API: while it runs, it alone may open the embedded store."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from runreel.errors import CorruptError, NotFoundError, StoreError, UsageError
+from runreel.runs import reel
+from runreel.runs.document import summary_from_document
+from runreel.storage import RunQuery
+from runreel.values import Run, RunSummary
+
+_PATIENCE_S = 60.0
+# The read API is on loopback: a proxy from the environment must not see its token.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class RemoteRuns:
+    """A RunStore over HTTP. Each call is one request; a run comes as a reel and is verified and assembled here."""
+
+    def __init__(self, api: str, token: str) -> None:
+        self._api = api.rstrip("/")
+        self._token = token
+
+    def runs(self, query: RunQuery) -> Sequence[RunSummary]:
+        """List runs, newest first."""
+        asked = {
+            "since_ns": query.since_ns,
+            "agent": query.agent,
+            "outcome": query.outcome,
+            "replays": "true" if query.replays else None,
+            "limit": query.limit,
+        }
+        words = urllib.parse.urlencode({name: value for name, value in asked.items() if value is not None})
+        return [summary_from_document(item) for item in self._json(f"/api/v1/runs?{words}")["runs"]]
+
+    def resolve(self, tenant: str, text: str) -> str:  # noqa: ARG002  the token decides the tenant
+        """Return the run id for an id, a trace id, a unique prefix or `last`."""
+        return str(self._json(f"/api/v1/runs/{_quoted(text)}")["run_id"])
+
+    def run(self, tenant: str, run_id: str) -> Run:
+        """Load a run, every part and payload checked here against its hash."""
+        store = reel.open_reel(self.reel(tenant, run_id), f"{self._api}/api/v1/runs/{run_id}/reel", tenant)
+        return store.run(tenant, run_id)
+
+    def reel(self, tenant: str, run_id: str) -> bytes:  # noqa: ARG002
+        """Return the run as a reel."""
+        return self._bytes(f"/api/v1/runs/{_quoted(run_id)}/reel")
+
+    def part(self, tenant: str, sha256: str) -> bytes:  # noqa: ARG002
+        """Return one part, verified."""
+        data = self._bytes(f"/api/v1/parts/{_quoted(sha256)}")
+        reel.check(data, sha256, f"part from {self._api}")
+        return data
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _json(self, path: str) -> Any:
+        return json.loads(self._bytes(path))
+
+    def _bytes(self, path: str) -> bytes:
+        request = urllib.request.Request(self._api + path, headers={"Authorization": f"Bearer {self._token}"})  # noqa: S310
+        try:
+            with _OPENER.open(request, timeout=_PATIENCE_S) as answer:
+                return bytes(answer.read())
+        except urllib.error.HTTPError as error:
+            raise _failure(error) from None
+        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+            raise StoreError(f"the collector at {self._api} does not answer ({error}): is it still running?") from None
+
+
+def _failure(error: urllib.error.HTTPError) -> Exception:
+    try:
+        text = str(json.loads(error.read())["error"])
+    except (ValueError, KeyError, TypeError):
+        text = f"the collector answered {error.code}"
+    match error.code:
+        case HTTPStatus.NOT_FOUND:
+            return NotFoundError(text)
+        case HTTPStatus.CONFLICT:
+            return UsageError(text)
+        case HTTPStatus.UNPROCESSABLE_ENTITY:
+            return CorruptError(text)
+        case HTTPStatus.UNAUTHORIZED:
+            return StoreError("the collector refuses the token in collector.json: was it started again?")
+        case _:
+            return StoreError(text)
+
+
+def _quoted(text: str) -> str:
+    return urllib.parse.quote(text, safe="")
