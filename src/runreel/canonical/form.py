@@ -36,7 +36,7 @@ def dumps(value: Value) -> str:
         text = _plain(value)
     except (TypeError, ValueError):  # bytes; NaN or an infinity
         return _plain(_typed(value, _exact_float))
-    if _LOOKS_TYPED not in text and _encodable(text):
+    if _LOOKS_TYPED not in text and is_encodable(text):
         return text
     return _plain(_typed(value, _exact_float))
 
@@ -48,7 +48,7 @@ def loads(text: str) -> Value:
 
 def canonical(value: Value) -> bytes:
     """Write a value in canonical form: equal bytes for values equal up to key order and 1.0 = 1, and for no others."""
-    if isinstance(value, str) and _encodable(value):
+    if isinstance(value, str) and is_encodable(value):
         return _plain(value).encode()
     return _sorted(_typed(value, _canonical_float)).encode()
 
@@ -66,6 +66,22 @@ def exact_ref(value: Value) -> Ref:
     """
     data = dumps(value).encode()
     return Ref(hashlib.sha256(data).hexdigest(), len(data), "whole")
+
+
+def escape_text(text: str) -> bytes:
+    """Return a text, free of lone surrogates, as it stands between the quotes of a canonical string."""
+    return _plain(text)[1:-1].encode()
+
+
+def is_encodable(text: str) -> bool:
+    """Say whether a string is free of lone surrogates."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def freeze(obj: object) -> Value:
@@ -106,21 +122,10 @@ def _frozen_key(key: object) -> str:
     return key if type(key) is str else str.__str__(key)
 
 
-def _encodable(text: str) -> bool:
-    """Say whether a string is free of lone surrogates."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _typed(value: Value, write_float: Callable[[float], Any]) -> Any:
     """Turn a value into what the JSON encoder writes: the typed objects put in."""
     if isinstance(value, str):
-        return value if _encodable(value) else {"$text": _escape(value)}
+        return value if is_encodable(value) else {"$text": _escape(value)}
     if isinstance(value, float):
         return write_float(value)
     if isinstance(value, bytes):
@@ -134,7 +139,7 @@ def _typed(value: Value, write_float: Callable[[float], Any]) -> Any:
 
 def _typed_map(value: Mapping[str, Value], write_float: Callable[[float], Any]) -> Any:
     ambiguous = len(value) == 1 and next(iter(value)) in _TYPED
-    if not ambiguous and all(map(_encodable, value)):
+    if not ambiguous and all(map(is_encodable, value)):
         return {key: _typed(item, write_float) for key, item in value.items()}
     pairs = sorted(value.items()) if write_float is _canonical_float and len(value) > 1 else value.items()
     return {"$map": [[_typed(key, write_float), _typed(item, write_float)] for key, item in pairs]}

@@ -73,7 +73,7 @@ def split_value(value: Value, threshold: int = THRESHOLD_BYTES) -> tuple[Value, 
     Strings and bytes of `threshold` bytes or more (in UTF-8) become parts, at any depth, also inside strings that are
     JSON text. The same value always splits the same way.
     """
-    splitter = _Splitter(threshold)
+    splitter = Splitter(threshold)
     return splitter.value(value, nested=False), splitter.parts
 
 
@@ -110,16 +110,21 @@ def unescape_own(value: Value) -> Value:
     return value[3:] if isinstance(value, str) and value.startswith(f"{MARK}e:") else value
 
 
+def is_json_like(text: str) -> bool:
+    """Say whether a heavy string is split inside: it starts like JSON with strings in it."""
+    return _JSON_START.match(text) is not None
+
+
 def sniff_media_type(data: bytes) -> str | None:
     """Name a binary format by its first bytes; None where it is none that senders put into messages."""
     return next((name for at, magic, name in _MAGIC if data.startswith(magic, at)), None)
 
 
-class _Splitter:
-    """Gathers the parts of one value."""
+class Splitter:
+    """Gathers the parts of one value; `parts` may start with those of a prefix."""
 
-    def __init__(self, threshold: int) -> None:
-        self.parts: Parts = {}
+    def __init__(self, threshold: int, parts: Parts | None = None) -> None:
+        self.parts: Parts = dict(parts or {})
         self._threshold = max(1, threshold)
 
     def value(self, value: Value, nested: bool) -> Value:
@@ -153,13 +158,13 @@ class _Splitter:
         if binary is not None:
             style, prefix, data, media_type = binary
             return f"b{style}:{self._part(data, media_type)}:{prefix}"
-        template = self._template(text) if _JSON_START.match(text) else None
+        template = self._template(text) if is_json_like(text) else None
         if template is None:
             return f"p:{self._part(_to_bytes(text), TEXT)}"
         # Inside a payload, a large template is most likely sent again with the next step: it is shared as well.
         if nested and self._heavy(template):
             return f"t:{self._part(_to_bytes(template), TEMPLATE)}"
-        return f"j:{template}"
+        return template_marker(template)[1:]
 
     def _template(self, text: str) -> str | None:
         """Replace the heavy literals of a JSON text; None where it has none."""
@@ -194,6 +199,11 @@ class _Splitter:
 def escape_template(text: str) -> str:
     """Return a sender's text as it stands in a template."""
     return text.replace(MARK, MARK + MARK)
+
+
+def template_marker(template: str) -> str:
+    """Return what stands for a JSON text whose template is given."""
+    return f"{MARK}j:{template}"
 
 
 def _to_bytes(text: str) -> bytes:

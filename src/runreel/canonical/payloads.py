@@ -10,8 +10,21 @@ import hashlib
 import re
 import zlib
 
-from runreel.canonical.form import dumps, exact_ref, loads
-from runreel.canonical.parts import MARK, TEMPLATE, THRESHOLD_BYTES, Get, Parts, join_value, split_value
+from runreel.canonical.form import dumps, exact_ref, is_encodable, loads
+from runreel.canonical.growing import Memo
+from runreel.canonical.parts import (
+    MARK,
+    TEMPLATE,
+    THRESHOLD_BYTES,
+    Get,
+    Parts,
+    Splitter,
+    escape_template,
+    is_json_like,
+    join_value,
+    split_value,
+    template_marker,
+)
 from runreel.errors import CorruptError
 from runreel.values import Ref, Value
 
@@ -21,16 +34,42 @@ _WINDOW_CHARS = 192  # what decides about a cut
 _ONE_IN = 8
 
 _PLACES = re.compile(r"[}\]]")
-_CUT = re.compile(f"{MARK}c:((?:[0-9a-f]{{64}})*);", re.DOTALL)
+_CHUNKS = re.compile(f"{MARK}c:((?:[0-9a-f]{{64}})*);", re.DOTALL)
 
 
-def split_payload(value: Value, threshold: int = THRESHOLD_BYTES) -> tuple[Ref, str, Parts]:
+def split_payload(value: Value, threshold: int = THRESHOLD_BYTES, memo: Memo | None = None) -> tuple[Ref, str, Parts]:
     """Return a payload's address, its skeleton as text and its parts: `join_payload` is the exact inverse.
 
-    The address is `exact_ref`: two values that differ only in 1 and 1.0, or in key order, are two payloads.
+    The address is `exact_ref`: two values that differ only in 1 and 1.0, or in key order, are two payloads. A memo,
+    always used with one threshold, saves the work on what a text has in common with one that came before.
     """
+    if memo is not None and isinstance(value, str) and len(value) >= _LONG_CHARS:
+        split = _split_growing(value, threshold, memo)
+        if split is not None:
+            ref, skeleton, parts = split
+            return ref, _cut(dumps(skeleton), parts), parts
     skeleton, parts = split_value(value, threshold)
-    text = dumps(skeleton)
+    return exact_ref(value), _cut(dumps(skeleton), parts), parts
+
+
+def _split_growing(text: str, threshold: int, memo: Memo) -> tuple[Ref, Value, Parts] | None:
+    """Split a JSON text, starting behind its longest known prefix; None for any other text."""
+    if not is_json_like(text) or not is_encodable(text):
+        return None
+    prefix = memo.longest(text)
+    splitter = Splitter(threshold, prefix.parts)
+    done, template = splitter.replace(text, len(prefix.text))
+    if not done:
+        return None
+    prefix = prefix.grown(text[:done], template, splitter.parts)
+    memo.put(prefix)
+    sha256, size = prefix.close(text[done:])
+    skeleton = template_marker(prefix.template + escape_template(text[done:]))
+    return Ref(sha256, size, "whole"), skeleton, dict(splitter.parts)
+
+
+def _cut(text: str, parts: Parts) -> str:
+    """Cut a long skeleton; add all chunks but the last to the parts."""
     hashes: list[str] = []
     done = 0
     for place in _cuts(text):
@@ -40,7 +79,7 @@ def split_payload(value: Value, threshold: int = THRESHOLD_BYTES) -> tuple[Ref, 
         done = place
     if hashes:
         text = f"{MARK}c:{''.join(hashes)};{text[done:]}"
-    return exact_ref(value), text, parts
+    return text
 
 
 def join_payload(sha256: str, skeleton: str, get: Get) -> Value:
@@ -48,7 +87,7 @@ def join_payload(sha256: str, skeleton: str, get: Get) -> Value:
 
     Raises CorruptError where the skeleton is none, or gives another value than the one the payload was stored under.
     """
-    cut = _CUT.match(skeleton)
+    cut = _CHUNKS.match(skeleton)
     try:
         if cut:
             hashes = (cut[1][at : at + 64] for at in range(0, len(cut[1]), 64))
@@ -65,12 +104,10 @@ def _cuts(text: str) -> list[int]:
     if len(text) < _LONG_CHARS:
         return []
     cuts: list[int] = []
-    last = 0
-    for match in _PLACES.finditer(text, _CHUNK_CHARS):
-        end = match.end()
-        if end - last < _CHUNK_CHARS or end == len(text):
-            continue
-        if zlib.crc32(text[end - _WINDOW_CHARS : end].encode()) % _ONE_IN == 0:
-            cuts.append(end)
-            last = end
+    at = _CHUNK_CHARS
+    while (match := _PLACES.search(text, at)) and match.end() < len(text):
+        at = match.end()
+        if zlib.crc32(text[at - _WINDOW_CHARS : at].encode()) % _ONE_IN == 0:
+            cuts.append(at)
+            at += _CHUNK_CHARS
     return cuts

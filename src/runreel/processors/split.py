@@ -16,6 +16,7 @@ from runreel.canonical import (
     split_payload,
     unescape_own,
 )
+from runreel.canonical.growing import Memo
 from runreel.canonical.parts import Parts
 from runreel.values import (
     CleanBatch,
@@ -36,11 +37,13 @@ from runreel.values import (
 _COPY_DIGITS = 32
 _COPY_INLINE_BYTES = 256
 
+_MEMO_CHARS = 32_000_000  # of histories, to split only what is new in them
+
 _MOST_BYTES = 8  # that one character takes in typed text: a lone surrogate, escaped
 
 
 class Split:
-    """Splits a clean batch into rows, payloads and parts. Pure and thread-safe.
+    """Splits a clean batch into rows, payloads and parts. Pure but for its memo; thread-safe.
 
     A whole attribute, event attribute or log body of `threshold` bytes or more (as typed JSON text) becomes a payload;
     its row keeps a marker. `copy` of each key is the hash of the content, the same for every threshold and whichever
@@ -51,10 +54,11 @@ class Split:
         if threshold < 1:
             raise ValueError(f"a threshold of {threshold} bytes: at least 1 is wanted")
         self._threshold = threshold
+        self._memo = Memo(_MEMO_CHARS)
 
     def process(self, batch: CleanBatch) -> SplitBatch:
         """Split one batch; a payload or part that occurs in it several times is listed once."""
-        work = _Work(batch.tenant, self._threshold)
+        work = _Work(batch.tenant, self._threshold, self._memo)
         facts = batch.facts or (Facts(),) * len(batch.spans)
         rows = tuple(SpanRow(work.span(span), fact) for span, fact in zip(batch.spans, facts, strict=True))
         logs = tuple(work.log(log) for log in batch.logs)
@@ -85,11 +89,12 @@ def join_log(log: LogEvent, payload: Callable[[str], str], part: Callable[[str],
 class _Work:
     """What one batch comes to. Values are told by identity: they live as long as the batch does."""
 
-    def __init__(self, tenant: str, threshold: int) -> None:
+    def __init__(self, tenant: str, threshold: int, memo: Memo) -> None:
         self.payloads: dict[str, Payload] = {}
         self.parts: Parts = {}
         self._tenant = tenant
         self._threshold = threshold
+        self._memo = memo
         self._texts: dict[str, Ref] = {}
         self._refs: dict[int, Ref] = {}
         self._shared: dict[int, Value] = {}
@@ -110,7 +115,7 @@ class _Work:
             return escape_own(value)
         ref = self._texts.get(value) if isinstance(value, str) else None
         if ref is None:
-            ref, skeleton, parts = split_payload(value, self._threshold)
+            ref, skeleton, parts = split_payload(value, self._threshold, self._memo)
             if ref.sha256 not in self.payloads:
                 self.payloads[ref.sha256] = Payload(self._tenant, ref, skeleton, tuple(sorted(parts)))
                 self.parts.update(parts)
