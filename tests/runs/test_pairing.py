@@ -106,6 +106,16 @@ def test_a_tool_that_the_code_called_by_itself_was_asked_for_by_nobody() -> None
     assert pairings(run) == [("", None, None)]
 
 
+def test_a_turn_inside_a_tool_did_not_ask_for_that_tool() -> None:
+    run = run_of(
+        tool(C1, ROOT, "delegate", {}, "x", id="", at=30),
+        llm(B1, C1, [USER], [msg("assistant", call("delegate", {}, "call_1"))], at=0),
+    )
+
+    assert pairings(run) == [("", None, None)]
+    assert [step.kind for step in run.steps] == ["agent", "tool", "llm"]
+
+
 def test_an_interrupted_answer_asked_for_nothing() -> None:
     partial = llm(
         B1,

@@ -34,7 +34,7 @@ def causes(talk: Conversation) -> list[tuple[Draft, Draft]]:
 
 
 def arrange(drafts: Sequence[Draft], edges: Sequence[tuple[Draft, Draft]]) -> list[Draft]:
-    """Return the steps in order. A circle of causes (ids used twice) is cut at its earliest step."""
+    """Return the steps in order. A circle of causes (ids used twice) is cut, never a parent's place."""
     waiting: dict[Draft, int] = dict.fromkeys(drafts, 0)
     followers: dict[Draft, list[Draft]] = {one: [] for one in drafts}
     for cause, step in (*((one.parent, one) for one in drafts), *edges):
@@ -50,7 +50,8 @@ def arrange(drafts: Sequence[Draft], edges: Sequence[tuple[Draft, Draft]]) -> li
         if ready:
             one = heapq.heappop(ready)[2]
         else:
-            one = min((draft for draft in drafts if draft not in done), key=lambda draft: draft.order)
+            left = (draft for draft in drafts if draft not in done and (draft.parent is None or draft.parent in done))
+            one = min(left, key=lambda draft: draft.order)
         if one in done:
             continue
         done.add(one)

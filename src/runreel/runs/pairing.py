@@ -7,6 +7,7 @@ models use `call_1` at every turn. An interrupted answer asked for nothing, sinc
 from collections.abc import Mapping, Sequence
 
 from runreel.runs.draft import Call, Draft, fingerprint, parts_of
+from runreel.runs.tree import upwards
 from runreel.semconv.view import Found, Memo, withheld
 from runreel.values import Value
 
@@ -55,9 +56,7 @@ def pair(talk: Conversation, tools: Sequence[Draft]) -> None:
     """Say of each tool step which model call asked for it, and fill what only the other side recorded."""
     ordered = sorted(tools, key=lambda one: one.order)
     for tool in ordered:
-        candidates = (
-            [call for call in talk.by_id.get(tool.call_id, ()) if call.taken_by is None] if tool.call_id else []
-        )
+        candidates = [call for call in talk.by_id.get(tool.call_id, ()) if _free(call, tool)] if tool.call_id else []
         same_name = [call for call in candidates if call.name == tool.reading.name]
         if candidates:
             _take(tool, same_name or candidates, "call_id", talk.memo)
@@ -76,13 +75,18 @@ def _by_arguments(tool: Draft, talk: Conversation) -> None:
         return
     mine = fingerprint(tool.input.value, talk.memo)
     same = [call for call in talk.calls if call.name == tool.reading.name and call.fingerprint == mine]
-    _choose(tool, [call for call in same if call.taken_by is None], same, talk)
+    _choose(tool, [call for call in same if _free(call, tool)], same, talk)
 
 
 def _by_name(tool: Draft, talk: Conversation) -> None:
     """Frameworks write arguments in forms of their own, or with defaults filled in: then the next call of that name."""
     same = [call for call in talk.calls if call.name == tool.reading.name and call.turn.end_ns <= tool.start_ns]
-    _choose(tool, [call for call in same if call.taken_by is None], same, talk)
+    _choose(tool, [call for call in same if _free(call, tool)], same, talk)
+
+
+def _free(call: Call, tool: Draft) -> bool:
+    """Say whether a call is not taken yet, and not asked for inside the very tool step: a sub-agent's turn."""
+    return call.taken_by is None and all(above is not tool for above in upwards(call.turn))
 
 
 def _choose(tool: Draft, free: Sequence[Call], fitting: Sequence[Call], talk: Conversation) -> None:

@@ -42,8 +42,8 @@ _TAIL = """\
 
 A message is `{"role", "parts", "name"?, "finish_reason"?}`. Parts are `text` (`content`), `tool_call` (`id`, `name`,
 `arguments`: the object where the model's text is one, else that text), `tool_call_response` (`id`, `response`),
-`reasoning` (`content`), `blob` (`modality`, `mime_type`, `content` in base64), `uri` (`modality`, `uri`); any other part
-is kept as it came. System instructions that came apart stand first, as a message of role `system`.
+`reasoning` (`content`), `blob` (`modality`, `mime_type`, `content` in base64), `uri` (`modality`, `uri`); any other
+part is kept as it came. System instructions that came apart stand first, as a message of role `system`.
 
 A document is `{"id", "score", "content", "metadata", ...}`; a tool definition `{"type", "name", "description",
 "parameters"}`; each key only where it came.
@@ -82,7 +82,7 @@ Each gap names step, field, cause, what it stands in the way of, and what to do.
 |---|---|
 | `content_off` | the instrumentation does not send content |
 | `placeholder`, `redaction_failed` | withheld: by the sender, or because it could not be redacted |
-| `not_json`, `missing_index`, `said_truncated` | cut by the sender: JSON without an end, holes in indexed keys, a remark that says so |
+| `not_json`, `missing_index`, `said_truncated` | cut by the sender: no end, holes in indexed keys, a remark |
 | `external` | the content was stored elsewhere, and the span only names the place |
 | `empty` | an empty list where messages are wanted |
 | `no_document_text` | documents without their text |
@@ -103,11 +103,8 @@ model calls, no step at all), else `partial`.
 
 def render() -> str:
     """Return the page."""
-    sections = [_HEAD]
-    for kind in KINDS:
-        sections.append(f"## {_TITLES[kind]}\n\n{_table(kind)}")
-    sections += [_switches(), _TAIL]
-    return "\n".join(sections)
+    tables = [f"## {_TITLES[kind]}\n\n{_table(kind)}" for kind in KINDS]
+    return "\n".join([_HEAD, *tables, _switches(), _TAIL])
 
 
 def _table(kind: str) -> str:
