@@ -195,7 +195,10 @@ def test_bytes_become_parts_and_come_back_as_bytes() -> None:
     assert again({"raw": b"\0" * 300, "light": b"\0"}) == {"raw": b"\0" * 300, "light": b"\0"}
 
 
-@pytest.mark.parametrize("text", ['["' + '\\"' * 50_000, "[" * 100_000, '{"' * 50_000, '["' + "\\" * 100_001])
+@pytest.mark.parametrize(
+    "text",
+    ['["' + '\\"' * 50_000, '["' + ("\\q" * 130 + '","') * 400, "[" * 100_000, '{"' * 50_000, '["' + "\\" * 100_001],
+)
 def test_hostile_text_comes_back(text: str) -> None:
     assert again(text) == text
 

@@ -294,3 +294,32 @@ def test_hostile_text_ends() -> None:
     assert isinstance(unify(f"{names[0]} {names[1]}" + "x" * 10, "a " * 20_000 + "y"), Mismatch)
     many = " ".join(make_token(KEY, "IP", f"10.0.{n // 250}.{n % 250 + 1}") for n in range(2000))
     assert isinstance(unify(many, " ".join(f"10.0.{n // 250}.{n % 250 + 1}" for n in range(2000)), key=KEY), Bindings)
+
+
+PHONE, IBAN = "+1 (212) 555-0123", "DE89 3704 0044 0532 0130 00"
+PHONE_TOKEN, IBAN_TOKEN = make_token(KEY, "PHONE", PHONE), make_token(KEY, "IBAN", IBAN)
+
+
+@pytest.mark.parametrize("key", [None, KEY])
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        (f"call {PHONE_TOKEN}.", f"call {PHONE}.."),
+        (f"call {PHONE_TOKEN}.", f"call x{PHONE}."),
+        (f"call {PHONE_TOKEN}.", f"call {PHONE} now."),
+        (f"call {PHONE_TOKEN} now", f"call {PHONE}, now"),
+        (f"pay {IBAN_TOKEN}", f"pay {IBAN}."),
+        (f"pay {IBAN_TOKEN}", f"pay  {IBAN}"),
+        (f"mail {DANA_TOKEN}", f"mail {DANA} "),
+        (f"mail {DANA_TOKEN}", f"mail \u200b{DANA}"),
+    ],
+)
+def test_a_value_swallows_nothing_that_was_put_beside_it(key: bytes | None, was: str, now: str) -> None:
+    assert isinstance(unify(was, now, key=key), Mismatch)
+
+
+@pytest.mark.parametrize(
+    "spelling", ["+1 212 555 0123", "12125550123", "+1 (212) 555\u20110123", "1-212-555-0123", "+1.212.555.0123"]
+)
+def test_another_spelling_is_the_same_value(spelling: str) -> None:
+    assert unify(f"call {PHONE_TOKEN}.", f"call {spelling}.", key=KEY) == Bindings({PHONE_TOKEN: spelling})

@@ -19,6 +19,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from json.encoder import encode_basestring, encode_basestring_ascii
 
 from runreel.errors import CorruptError
@@ -126,6 +127,7 @@ class Splitter:
     def __init__(self, threshold: int, parts: Parts | None = None) -> None:
         self.parts: Parts = dict(parts or {})
         self._threshold = max(1, threshold)
+        self._light = _light_literals((self._threshold - 1) // 4)
 
     def value(self, value: Value, nested: bool) -> Value:
         if isinstance(value, str):
@@ -178,14 +180,23 @@ class Splitter:
         """
         pieces: list[str] = []
         at = done
-        while (start := text.find('"', at)) >= 0:
-            content, valid, at = _read_literal(text, start)
-            if (at - start) * 4 < self._threshold or not self._heavy(content):
+        scan = _scan_literal
+        while (start := text.find('"', self._behind_light(text, at))) >= 0:
+            content, valid, at = scan(text, start)
+            if not valid:
+                # An error costs the time to count the lines in front of it: once is enough.
+                scan = _match_literal
+            if not self._heavy(content):
                 continue
             style = _style(content, text[start:at]) if valid else "v"
             pieces += (escape_template(text[done:start]), self._insert(style, content, text[start:at]))
             done = at
         return done, "".join(pieces)
+
+    def _behind_light(self, text: str, at: int) -> int:
+        """Skip what is no literal, and literals that are short and without escapes."""
+        match = self._light.match(text, at)
+        return match.end() if match else at
 
     def _insert(self, style: str, content: str, literal: str) -> str:
         """Return what stands in the place of a heavy literal."""
@@ -235,7 +246,12 @@ _STYLES: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def _read_literal(text: str, start: int) -> tuple[str, bool, int]:
+@cache
+def _light_literals(longest: int) -> re.Pattern[str]:
+    return re.compile(f'(?:[^"]++|"[^"\\\\]{{0,{longest}}}+")*+')
+
+
+def _scan_literal(text: str, start: int) -> tuple[str, bool, int]:
     """Read the literal that starts at a quote: its content, whether it is valid JSON, and where it ends.
 
     The content of what is no valid literal is its text, escapes and all; of one without an end, nothing.
@@ -243,10 +259,20 @@ def _read_literal(text: str, start: int) -> tuple[str, bool, int]:
     try:
         content, end = _scan(text, start + 1, True)
     except ValueError:
-        match = _LITERAL.match(text, start)
-        assert match is not None
-        return text[start + 1 : match.end() - 1] if match[1] else "", False, match.end()
+        return _match_literal(text, start)
     return content, True, end
+
+
+def _match_literal(text: str, start: int) -> tuple[str, bool, int]:
+    """The same, in text that is known not to be JSON: slower, but errors are cheap."""
+    match = _LITERAL.match(text, start)
+    assert match is not None
+    if not match[1]:
+        return "", False, match.end()
+    try:
+        return _scan(match[0], 1, True)[0], True, match.end()
+    except ValueError:
+        return match[0][1:-1], False, match.end()
 
 
 def _style(content: str, literal: str) -> str:
