@@ -23,8 +23,8 @@ class Rule:
     Attributes:
         find: Yields (start, end, rule name) in order of start.
         hints: Lower-case literals; whatever `find` yields has one of them in it or just before it.
-        gate: A regex for scanners, without look-around or captures, caseless where `caseless`: each match of `find`
-            comes with a match of `gate` that starts at most `GATE_REACH` characters before the place `find` needs.
+        gate: A regex for scanners, without look-around or captures, caseless where `caseless`. Each secret comes with a
+            match of it, which ends at most `reach` characters behind the place where `find` must start.
     """
 
     name: str
@@ -32,9 +32,7 @@ class Rule:
     hints: tuple[str, ...]
     gate: str
     caseless: bool = False
-
-
-GATE_REACH = 128
+    reach: int = 512
 
 
 def _finder(name: str, pattern: str, flags: int = 0) -> Callable[[str, int], Iterator[Span]]:
@@ -155,7 +153,7 @@ _AWS = r"(?:AKIA|ASIA|ABIA|ACCA)"
 _B64 = "[A-Za-z0-9+/=_-]"
 
 RULES: tuple[Rule, ...] = (
-    Rule("private-key", find_private_keys, ("private key",), BEGIN_OR_END, caseless=True),
+    Rule("private-key", find_private_keys, ("private key",), BEGIN_OR_END, caseless=True, reach=1 << 40),
     _patterned(
         "aws-access-key",
         rf"(?<![A-Za-z0-9]){_AWS}[A-Z0-9]{{16}}(?![A-Z0-9])",

@@ -55,7 +55,7 @@ def masked(text: str) -> str:
 def merge(spans: list[Span]) -> list[Span]:
     """Join spans that overlap: the first to start names the rule, then the longest, then the first in the table."""
     out: list[Span] = []
-    for start, end, rule in sorted(spans, key=lambda span: (span[0], -span[1], _ORDER.get(span[2], len(_ORDER)))):
+    for start, end, rule in sorted(spans, key=lambda span: (span[0], -span[1], _ORDER.get(span[2], len(RULES)))):
         if out and start < out[-1][1]:
             out[-1] = (out[-1][0], max(end, out[-1][1]), out[-1][2])
         else:
@@ -64,3 +64,4 @@ def merge(spans: list[Span]) -> list[Span]:
 
 
 _ORDER = {rule.name: place for place, rule in reversed(list(enumerate(RULES)))}
+_ORDER["url-param"] = len(RULES) + 1  # says the least: `API_KEY=x` at the start of a text also looks like a parameter

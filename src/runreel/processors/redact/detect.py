@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from runreel.processors.redact import phones
 from runreel.processors.redact.fold import one_byte
-from runreel.processors.redact.recognisers import Judge, judges
+from runreel.processors.redact.recognisers import judges
 from runreel.processors.redact.scan import Gate, Hits, Scanner, scanner
 
 DEFAULT_ENTITIES = ("EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO")
@@ -73,34 +73,33 @@ class Detector:
         self._phones = phones.Phones(regions) if "PHONE" in entities else None
         self.gates = tuple((entity, gate) for entity, gate in GATES if entity in entities)
         self._scanner: Scanner = scanner([gate for _, gate in self.gates], hyperscan=hyperscan)
+        self._phone_gate = next((number for number, (entity, _) in enumerate(self.gates) if entity == "PHONE"), -1)
         self._windows = _windows()
 
     def find(self, text: str) -> list[Finding]:
         """Return the findings in a text, in order."""
         return self.judge(text, self._scanner.scan(one_byte(text)))
 
+    def ends(self, entity: str, hits: Hits) -> list[int]:
+        """Return where the candidates of an entity end, in order."""
+        spots = (hits.get(number, ()) for number, (name, _) in enumerate(self.gates) if name == entity)
+        return sorted(end for places in spots for _, end in places)
+
     def judge(self, text: str, hits: Hits, check: Check = _unlimited) -> list[Finding]:
         """Return the findings around the hits of `gates` (numbered in their order); `check` is called between windows,
         and may raise to stop."""
-        places: dict[str, list[tuple[int, int]]] = {}
-        for number, (entity, _) in enumerate(self.gates):
-            if number in hits:
-                places[entity] = [*places.get(entity, ()), *hits[number]]
         found: list[Finding] = []
-        for entity, spots in places.items():
+        for entity in dict.fromkeys(entity for entity, _ in self.gates):
             if entity == "PHONE" and self._phones is not None:
-                spans = self._phones.find(text, spots, check)
+                spots = hits.get(self._phone_gate, ())
+                spans = self._phones.find(text, spots, check) if spots else ()
                 found += [Finding(entity, start, end, phones.SCORE) for start, end in spans]
                 continue
-            judge = self._judges[entity]
-            for start, end in self._windows[entity](text, sorted(end for _, end in spots)):
+            judge, ends = self._judges[entity], self.ends(entity, hits)
+            for start, end in self._windows[entity](text, ends) if ends else ():
                 check()
-                found += _in_window(entity, judge, text, start, end)
+                found += [Finding(entity, start + a, start + b, score) for a, b, score in judge.judge(text[start:end])]
         return without_contained(found)
-
-
-def _in_window(entity: str, judge: Judge, text: str, start: int, end: int) -> list[Finding]:
-    return [Finding(entity, start + a, start + b, score) for a, b, score in judge.judge(text[start:end])]
 
 
 def without_contained(found: list[Finding]) -> list[Finding]:

@@ -3,12 +3,14 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runreel.errors import ConfigError
 
 if TYPE_CHECKING:
     import regex  # type: ignore[import-untyped]
+    import tldextract
     from presidio_analyzer import EntityRecognizer, Pattern, PatternRecognizer
 
 PRESIDIO_NAMES = {
@@ -75,15 +77,11 @@ def judges(entities: Sequence[str]) -> dict[str, Judge]:
 
 
 def _recognisers() -> "dict[str, PatternRecognizer]":
-    import tldextract
     from presidio_analyzer import predefined_recognizers as predefined
-
-    # The stock recogniser asks the network for the list of public suffixes on first use; the list in the package does.
-    suffixes = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=())
 
     class OfflineEmailRecognizer(predefined.EmailRecognizer):
         def validate_result(self, pattern_text: str) -> bool:
-            return suffixes(pattern_text).fqdn != ""
+            return has_public_suffix(pattern_text)
 
     return {
         "EMAIL": OfflineEmailRecognizer(),
@@ -93,6 +91,19 @@ def _recognisers() -> "dict[str, PatternRecognizer]":
         "SSN": predefined.UsSsnRecognizer(),
         "CRYPTO": predefined.CryptoRecognizer(),
     }
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> "tldextract.TLDExtract":
+    """Return the list of public suffixes that comes in the package. Stock Presidio would ask the network for it."""
+    import tldextract
+
+    return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=())
+
+
+def has_public_suffix(address: str) -> bool:
+    """Tell whether an address or domain ends in a public suffix, as Presidio asks of e-mail addresses."""
+    return _suffixes()(address).fqdn != ""
 
 
 def _judge(recogniser: "PatternRecognizer") -> Judge:

@@ -1,0 +1,27 @@
+"""The time that one value may take, growing with its size: what needs more is withheld, so that nothing hangs."""
+
+from collections.abc import Callable
+from time import thread_time
+
+Clock = Callable[[], float]
+
+_EVERY = 16  # calls between two looks at the clock
+
+
+class BudgetExceededError(Exception):
+    """A value took longer than its size allows. It never leaves the redactor."""
+
+
+class Budget:
+    """CPU time of one thread, so that a busy machine withholds nothing."""
+
+    def __init__(self, seconds: float, clock: Clock = thread_time) -> None:
+        self._clock = clock
+        self._end = clock() + seconds
+        self._calls = 0
+
+    def check(self) -> None:
+        """Raise BudgetExceededError when the time is over."""
+        self._calls += 1
+        if self._calls % _EVERY == 1 and self._clock() > self._end:
+            raise BudgetExceededError

@@ -1,0 +1,124 @@
+"""JSON inside strings, taken apart lexically: literals, keys and numbers with their places, nothing re-written.
+
+A literal is judged in its decoded form and replaced in its written form, so that formatting, escapes and all literals
+without a finding stay byte for byte. The text need not be valid JSON throughout, only made of JSON's tokens: then
+every change stays inside a token, and what parsed before parses afterwards.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"(?P<gap>(?:[\s,:{}\[\]]++|true|false|null|-?(?:NaN|Infinity))*+)"
+    r"(?:(?P<quote>\"(?:[^\"\\]++|\\.)*+\")(?P<colon>\s*+:)?|(?P<number>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?=[\s,\]}]|\Z))|(?P<end>\Z))",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_CLOSERS = {"{": "}", "[": "]", '"': '"'}
+SCHEMA_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
+
+
+class Token(NamedTuple):
+    """One key, string or number: text[start:end], for strings without the quotes. `gap` is what stands before it."""
+
+    kind: str
+    start: int
+    end: int
+    gap: str
+
+
+def looks_like_json(text: str) -> bool:
+    """Tell cheaply whether a text may be a JSON object, array or string."""
+    head = text[:64].lstrip()[:1]
+    closer = _CLOSERS.get(head)
+    return closer is not None and len(text) > 1 and text[-64:].rstrip()[-1:] == closer
+
+
+def tokens(text: str) -> list[Token] | None:
+    """Return the keys, strings and numbers of a text made of JSON tokens; None where it is made of anything else."""
+    found: list[Token] = []
+    add = found.append
+    match = _TOKEN.match
+    at = 0
+    while (token := match(text, at)) is not None:
+        at = token.end()
+        if found and found[-1].kind != "key" and not token["gap"].strip() and token["end"] is None:
+            return None  # two values with nothing between them: `[202 555 0143]` is no JSON
+        if token["quote"] is not None:
+            start, end = token.span("quote")
+            add(Token("key" if token["colon"] else "string", start + 1, end - 1, token["gap"]))
+        elif token["number"] is not None:
+            add(Token("number", *token.span("number"), token["gap"]))
+        else:
+            add(Token("end", at, at, token["gap"]))
+            return found
+    return None
+
+
+def decode(text: str, start: int, end: int) -> str | None:
+    """Return the string that a literal stands for, None where it holds an escape that JSON does not have."""
+    if text.find("\\", start, end) < 0:
+        return text[start:end]
+    try:
+        return str(json.loads(text[start - 1 : end + 1], strict=False))
+    except json.JSONDecodeError:
+        return None
+
+
+class Offsets:
+    """Maps offsets of a decoded literal to offsets of the text that it is written in."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self._decoded = [0]
+        self._written = [start]
+        for escape in _ESCAPE.finditer(text, start, end) if text.find("\\", start, end) >= 0 else ():
+            self._decoded.append(self._decoded[-1] + escape.start() - self._written[-1] + 1)
+            self._written.append(escape.end())
+
+    def written(self, offset: int) -> int:
+        """Return where the character at a decoded offset starts in the text."""
+        place = bisect_right(self._decoded, offset) - 1
+        return self._written[place] + offset - self._decoded[place]
+
+
+def container_end(found: list[Token], first: int) -> int | None:
+    """Return the number of the token right behind the object or array that opens before token `first`.
+
+    None where none opens there: the value is `found[first]` itself, or true, false, null.
+    """
+    opening = found[first].gap.lstrip()[:1]
+    if opening not in ("{", "["):
+        return None
+    depth = 0
+    for number in range(first, len(found)):
+        for char in found[number].gap:
+            depth += char in "{["
+            depth -= char in "}]"
+            if depth == 0 and char in "}]":
+                return number
+    return len(found) - 1
+
+
+def is_schema(text: str, found: list[Token], first: int, behind: int) -> bool:
+    """Tell whether the object that opens before token `first` describes a value instead of holding one."""
+    depth = 0
+    for number in range(first, min(behind, len(found) - 1)):
+        token = found[number]
+        depth += sum(token.gap.count(char) for char in "{[") - sum(token.gap.count(char) for char in "}]")
+        if depth == 1 and token.kind == "key":
+            name, value = text[token.start : token.end], found[number + 1]
+            if name in ("$ref", "anyOf", "oneOf", "allOf"):
+                return True
+            if name == "type" and value.kind == "string" and text[value.start : value.end] in SCHEMA_TYPES:
+                return True
+            if name == "type" and value.gap.strip() == "[":
+                return True
+    return False
+
+
+def is_log_probability(text: str, found: list[Token], number: int) -> bool:
+    """Tell whether a string is a piece of a model's text, with its probability beside it."""
+    after = found[number + 1]
+    return after.kind == "key" and text[after.start : after.end] in ("logprob", "bytes")

@@ -1,0 +1,99 @@
+"""The key of a tenant: what makes its tokens stable, and worthless without it."""
+
+import json
+import os
+import re
+import secrets
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkstemp
+
+from runreel.errors import ConfigError
+
+VARIABLE = "RUNREEL_TENANT_KEY"
+_BYTES = 32
+_TENANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TenantKey:
+    """A tenant's secret. `key_id` names it without giving it away, so that tokens of two keys can be told apart."""
+
+    key_id: str
+    secret: bytes = field(repr=False)
+
+
+def load_key(home: Path, tenant: str) -> TenantKey:
+    """Return the tenant's key: from the variable RUNREEL_TENANT_KEY (64 hexadecimal digits, for collectors that share
+    a key), else from HOME/keys/<tenant>.json, which is made on first use.
+
+    Raises ConfigError for a key that is malformed, a file that cannot be read or made, or a file that others may read.
+    """
+    if not _TENANT.match(tenant):
+        raise ConfigError("tenant", [f"{tenant!r}: a tenant's name has letters, digits, '.', '_' and '-', at most 64"])
+    written = os.environ.get(VARIABLE)
+    if written is not None:
+        return _from_hex(written.strip(), f"variable {VARIABLE}")
+    path = home / "keys" / f"{tenant}.json"
+    try:
+        return _read(path) if path.exists() else _make(path)
+    except OSError as error:
+        raise ConfigError(str(path), [f"the tenant's key cannot be read or made: {error.strerror}"]) from error
+
+
+def _from_hex(text: str, source: str) -> TenantKey:
+    try:
+        secret = bytes.fromhex(text)
+    except ValueError:
+        secret = b""
+    if len(secret) < _BYTES:
+        # Nothing of the text is shown: it may be the key with a typing mistake in it.
+        raise ConfigError(
+            source, [f"a key is {2 * _BYTES} hexadecimal digits or more; make one with: openssl rand -hex 32"]
+        )
+    return TenantKey(sha256(b"runreel key id\0" + secret).hexdigest()[:16], secret)
+
+
+def _read(path: Path) -> TenantKey:
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o077:
+        raise ConfigError(str(path), [f"other users may read this key (mode {mode:o}); run: chmod 600 {path}"])
+    try:
+        document = json.loads(path.read_bytes())
+        written = document["key"]
+        if not isinstance(written, str):
+            raise TypeError
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            str(path),
+            ['it is no key file (JSON with a "key"); with a new one, tokens differ from those already stored'],
+        ) from error
+    return _from_hex(written, str(path))
+
+
+def _make(path: Path) -> TenantKey:
+    """Make the key file, whole or not at all; where two processes make it at once, both get the first one's key."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = mkstemp(dir=path.parent, prefix=".key-")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            json.dump({"key": secrets.token_hex(_BYTES)}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            Path(path).hardlink_to(name)
+        except FileExistsError:
+            pass  # another process was quicker: its key counts
+    finally:
+        Path(name).unlink()
+    _sync_folder(path.parent)
+    return _read(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,191 @@
+"""Everything to be taken out of one text: secrets first, then personal data, until nothing more is found."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from runreel.processors.redact import encoded, extras, fold
+from runreel.processors.redact.budget import Budget
+from runreel.processors.redact.detect import Detector, Finding, without_contained
+from runreel.processors.redact.scan import Gate, Hits, Scanner, scanner
+from runreel.processors.redact.settings import RedactSettings
+from runreel.processors.redact.suppress import Context, suppressed
+from runreel.semconv.secret_rules import INERT, LIMIT, RULES, Span
+from runreel.semconv.secrets import masked, merge
+
+_KINDS = {"secret": 0, "base64": 1, "personal": 2}  # of two that overlap, the first stays
+# Which of two findings over the same characters names the token, where neither is longer.
+_RANK = {"CARD": 0, "IBAN": 1, "EMAIL": 2, "IP": 3, "CRYPTO": 4, "SSN": 5, "PHONE": 6}
+_PLAIN = frozenset([*" \t\r\n\"'()[]{}<>,;!?|", INERT, LIMIT, ""])
+_REACH = 8
+
+Where = Callable[[int], tuple[Context, int, int]]
+"""The context at an offset, and the borders of the piece of text that it holds for."""
+
+
+class Spot(NamedTuple):
+    """Something to be replaced at [start:end] of a text. For a secret `name` is the rule, else the entity; `value` is
+    the text that a token is made of, or what takes the place of base64."""
+
+    start: int
+    end: int
+    kind: str
+    name: str
+    value: str
+    labels: tuple[str, ...] = ()
+
+
+class Search:
+    """Finds what must go. Thread-safe."""
+
+    def __init__(self, settings: RedactSettings, detector: Detector, *, hyperscan: bool | None = None) -> None:
+        self._settings = settings
+        self._detector = detector
+        self._plain_profile = settings.profile == "presidio"
+        more = [] if self._plain_profile else [gate for entity, gate in extras.GATES]
+        self._first_extra = len(detector.gates)
+        self._base64 = self._first_extra + len(more)
+        self._first_rule = self._base64 + 1
+        self._scanner: Scanner = scanner(
+            [
+                *(gate for _, gate in detector.gates),
+                *more,
+                encoded.GATE,
+                *(Gate(rule.gate, once=True, caseless=rule.caseless, hints=rule.hints) for rule in RULES),
+            ],
+            hyperscan=hyperscan,
+        )
+
+    def spots(self, text: str, where: Where, decoded: Callable[[str], str | None], budget: Budget) -> list[Spot]:
+        """Return what must go from a text, in order and apart from each other.
+
+        Args:
+            where: The context at an offset.
+            decoded: Redacts what base64 decodes to; None where it holds nothing to redact.
+        """
+        base = masked(text)
+        if not self._plain_profile:
+            base = fold.aligned(base)
+        hits = self._scanner.scan(fold.one_byte(base))
+        base, binary, encoded_spots = self._encoded(base, decoded) if self._base64 in hits else (base, [], [])
+        found: list[Spot] = []
+        while True:
+            view = None if self._plain_profile else fold.compact(base)
+            new = encoded_spots + (self._pass(base, hits, binary, where, budget) if hits else [])
+            if view is not None:
+                new += self._compact_pass(view, where, budget)
+            if not new:
+                break
+            new, clash = _resolved(new)
+            found += new
+            if view is None and not clash and all(_is_apart(base, spot) for spot in new):
+                break  # what was found joined nothing to anything: another look would see the same
+            base = _blanked(base, [(spot.start, spot.end) for spot in new])
+            encoded_spots = []
+        return sorted(found)
+
+    def _pass(self, base: str, hits: Hits, binary: list[tuple[int, int]], where: Where, budget: Budget) -> list[Spot]:
+        """Search a text once. `hits` may be those of the text before parts of it were made inert."""
+        secrets = self._secrets(base, hits, budget)
+        rest = _blanked(base, [*((spot.start, spot.end) for spot in secrets), *binary])
+        return secrets + self._personal(rest, hits, where, budget)
+
+    def _compact_pass(self, view: fold.View, where: Where, budget: Budget) -> list[Spot]:
+        hits = self._scanner.scan(fold.one_byte(view.text))
+        if not hits:
+            return []
+
+        def where_there(offset: int) -> tuple[Context, int, int]:
+            context, _, _ = where(view.back(offset, offset + 1)[0])
+            return context, view.text.rfind(LIMIT, 0, offset) + 1, len(view.text)
+
+        out = []
+        for spot in self._pass(view.text, hits, [], where_there, budget):
+            start, end = view.back(spot.start, spot.end)
+            out.append(spot._replace(start=start, end=end))
+        return out
+
+    def _secrets(self, base: str, hits: Hits, budget: Budget) -> list[Spot]:
+        spans: list[Span] = []
+        for number, rule in enumerate(RULES, self._first_rule):
+            if number in hits:
+                budget.check()
+                spans += rule.find(base, max(0, hits[number][0][1] - rule.reach))
+        return [Spot(start, end, "secret", rule, "", (f"SECRET:{rule}",)) for start, end, rule in merge(spans)]
+
+    def _personal(self, base: str, hits: Hits, where: Where, budget: Budget) -> list[Spot]:
+        found = self._detector.judge(base, hits, budget.check)
+        if not self._plain_profile:
+            own = [
+                *extras.find(base, hits, self._first_extra),
+                *extras.addresses(base, self._detector.ends("EMAIL", hits)),
+            ]
+            found = without_contained(extras.narrowed(base, found, own))
+            found = [item for item in found if not self._suppressed(base, item, where)]
+        return [
+            Spot(item.start, item.end, "personal", item.entity, base[item.start : item.end], (item.entity,))
+            for item in found
+        ]
+
+    def _suppressed(self, base: str, item: Finding, where: Where) -> bool:
+        context, start, end = where(item.start)
+        piece = base if start == 0 and end >= len(base) else base[start:end]
+        moved = item._replace(start=item.start - start, end=item.end - start)
+        return suppressed(piece, moved, context, mask_private_addresses=self._settings.mask_private_addresses)
+
+    def _encoded(
+        self, base: str, decoded: Callable[[str], str | None]
+    ) -> tuple[str, list[tuple[int, int]], list[Spot]]:
+        """Look into base64. Return the text without pictures and the like, the places of other binary content (no
+        personal data there, but perhaps a key), and what must be replaced."""
+        spots: list[Spot] = []
+        pictures: list[tuple[int, int]] = []
+        binary: list[tuple[int, int]] = []
+        for run in encoded.runs(base):
+            clean = None if run.text is None else decoded(run.text)
+            if clean is not None:
+                value = encoded.encode(clean, base[run.start : run.end])
+                spots.append(Spot(run.start, run.end, "base64", "", value, ("base64",)))
+            elif run.text is None:
+                (pictures if run.sure else binary).append((run.start, run.end))
+        return _blanked(base, pictures), binary, spots
+
+
+def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return the text, at the same length, with spans made inert."""
+    out, last = [], 0
+    for start, end in sorted(spans):
+        if end > last:
+            start = max(start, last)
+            out += [text[last:start], INERT * (end - start)]
+            last = end
+    return "".join([*out, text[last:]]) if out else text
+
+
+def _resolved(spots: Sequence[Spot]) -> tuple[list[Spot], bool]:
+    """Return spots that do not overlap, and whether one was left out: what stands beside it needs another look.
+
+    Secrets win over base64, base64 over personal data. Of personal data the longest names the token, and all that
+    they cover goes.
+    """
+    out: list[Spot] = []
+    clash = False
+    for spot in sorted(spots, key=lambda spot: (spot.start, _KINDS[spot.kind], -spot.end, _RANK.get(spot.name, 9))):
+        before = out[-1] if out else None
+        if before is None or spot.start >= before.end:
+            out.append(spot)
+        elif spot.kind == before.kind:
+            wider = max(before, spot, key=lambda one: (one.end - one.start, -_RANK.get(one.name, 9)))
+            out[-1] = wider._replace(start=before.start, end=max(before.end, spot.end))
+        else:
+            clash = True
+            if _KINDS[spot.kind] < _KINDS[before.kind]:
+                out[-1] = spot
+    return out, clash
+
+
+def _is_apart(base: str, spot: Spot) -> bool:
+    """Tell whether what stands around a spot cannot be part of another finding once the spot is gone."""
+    before, after = base[max(0, spot.start - _REACH) : spot.start], base[spot.end : spot.end + _REACH]
+    if any(char.isdigit() for char in before + after):
+        return False
+    return before[-1:] in _PLAIN and after[:1] in _PLAIN

@@ -1,0 +1,34 @@
+"""What the redactor is told: which entities, which phone regions, which profile, how much time."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from runreel.processors.redact.detect import DEFAULT_ENTITIES, DEFAULT_REGIONS
+
+RULES_VERSION = "1"
+"""Raised with any change of what is found or how it is replaced: memos of other versions do not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedactSettings:
+    """Settings of one redactor.
+
+    Attributes:
+        entities: Of `detect.DEFAULT_ENTITIES`. Secrets are always removed.
+        regions: Countries whose national phone numbers are recognised; international ones always are.
+        profile: `default`, or `presidio` for exactly what Presidio finds: no folding, no suppression, no extras.
+        mask_private_addresses: Mask addresses of private networks too; loopback never is.
+        token_digits: Hexadecimal digits of a token, 8 to 64.
+        budget_s, budget_s_per_mb: CPU time that one value may take, and what a megabyte of it adds. A value that needs
+            more is withheld. Ordinary text needs 0.1 s per megabyte.
+        memo_size: How many texts the memo remembers the edits of.
+    """
+
+    entities: tuple[str, ...] = DEFAULT_ENTITIES
+    regions: tuple[str, ...] = DEFAULT_REGIONS
+    profile: Literal["default", "presidio"] = "default"
+    mask_private_addresses: bool = False
+    token_digits: int = 8
+    budget_s: float = 2.0
+    budget_s_per_mb: float = 4.0
+    memo_size: int = 100_000

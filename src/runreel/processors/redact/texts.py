@@ -1,0 +1,230 @@
+"""Turns a text of any kind into the edits that redact it: plain text, JSON, JSON in JSON, base64 of either."""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from runreel.canonical.tokens import make_token
+from runreel.processors.redact import jsontext
+from runreel.processors.redact.budget import Budget
+from runreel.processors.redact.edits import Edit, Edits, apply, json_escaped
+from runreel.processors.redact.jsontext import Offsets, Token
+from runreel.processors.redact.memo import Memo
+from runreel.processors.redact.names import personal_number, says_personal
+from runreel.processors.redact.search import Search, Spot
+from runreel.processors.redact.settings import RULES_VERSION, RedactSettings
+from runreel.processors.redact.suppress import NO_CONTEXT, Context, context
+from runreel.semconv.secret_names import sensitive_key
+from runreel.semconv.secret_rules import LIMIT
+from runreel.semconv.secrets import MARKS, find_secrets
+
+_DEEPEST = 12  # layers of JSON and base64 in each other; what is deeper is searched as text
+_LONG = 192  # characters from which a literal is searched, and remembered, by itself
+_PLAIN_KEY = re.compile(r"[A-Za-z_.\-]{1,48}\Z")
+
+
+class _Piece(NamedTuple):
+    """A short literal that is searched together with others. `named`: of a number, whether its name is a person's
+    (phone, ssn): else it can only be a card."""
+
+    token: Token
+    text: str
+    context: Context
+    named: bool = False
+
+
+class Texts:
+    """Finds the edits of texts, and remembers them. Thread-safe. Whatever a detector raises passes through."""
+
+    def __init__(self, key: bytes, settings: RedactSettings, search: Search) -> None:
+        self._key = key
+        self._digits = settings.token_digits
+        self._search = search
+        version = f"{RULES_VERSION} {settings!r}"
+        self._memo: Memo[Edits] = Memo(settings.memo_size, version)
+
+    def edits(self, text: str, name: str, budget: Budget) -> Edits:
+        """Return what must be replaced in a text that stands under `name`."""
+        return self._text(text, name, 0, budget)
+
+    def secrets(self, text: str) -> Edits:
+        """Return what must be replaced in an identifier: secrets, but nothing that only looks like a person's."""
+        return tuple(
+            Edit(start, end, f"<SECRET:{rule}>", (f"SECRET:{rule}",)) for start, end, rule in find_secrets(text)
+        )
+
+    def token(self, entity: str, text: str) -> str:
+        """Return the token of a personal value."""
+        return make_token(self._key, entity, text, self._digits)
+
+    def _text(self, text: str, name: str, depth: int, budget: Budget) -> Edits:
+        if len(text) < 3:
+            return ()
+        where = context(name)
+        key = self._memo.key(f"{int(where.version)}{int(where.ssn)}{int(depth < _DEEPEST)}{text}")
+        known = self._memo.get(key)
+        if known is None:
+            known = self._fresh(text, name, where, depth, budget)
+            self._memo.put(key, known)
+        return known
+
+    def _fresh(self, text: str, name: str, where: Context, depth: int, budget: Budget) -> Edits:
+        if depth < _DEEPEST and jsontext.looks_like_json(text):
+            found = jsontext.tokens(text)
+            edits = None if found is None else self._json(text, found, name, depth, budget)
+            if edits is not None:
+                return edits
+        return self._plain([(text, where)], depth, budget)[0]
+
+    # --- JSON ---------------------------------------------------------------------------------------------------
+
+    def _json(self, text: str, found: list[Token], name: str, depth: int, budget: Budget) -> Edits | None:
+        """Return the edits of a text made of JSON tokens; None where a literal is not JSON's after all."""
+        out: list[Edit] = []
+        pieces: list[_Piece] = []
+        number = 0
+        while found[number].kind != "end":
+            token = found[number]
+            if token.kind == "key":
+                decoded = jsontext.decode(text, token.start, token.end)
+                if decoded is None:
+                    return None
+                name = decoded
+                if not _PLAIN_KEY.match(decoded):
+                    pieces.append(_Piece(token, decoded, NO_CONTEXT))
+                rule = sensitive_key(decoded)
+                if rule is not None:
+                    number = _take_value(text, found, number + 1, rule, out, pieces)
+                    continue
+            elif token.kind == "number":
+                digits = personal_number(text[token.start : token.end], name)
+                if digits is not None:
+                    pieces.append(_Piece(token, digits, context(name), says_personal(name)))
+            elif not self._literal(text, token, name, depth, budget, out, pieces):
+                return None
+            number += 1
+        self._pieces(text, pieces, depth, budget, out)
+        return tuple(sorted(out))
+
+    def _literal(
+        self, text: str, token: Token, name: str, depth: int, budget: Budget, out: list[Edit], pieces: list[_Piece]
+    ) -> bool:
+        """Judge one string, or leave it to be judged with the other short ones. False where it is not JSON's."""
+        if token.end - token.start < 3:
+            return True
+        decoded = jsontext.decode(text, token.start, token.end)
+        if decoded is None:
+            return False
+        if len(decoded) >= _LONG or jsontext.looks_like_json(decoded):
+            _put(text, token, self._text(decoded, name, depth + 1, budget), out)
+        else:
+            pieces.append(_Piece(token, decoded, context(name)))
+        return True
+
+    def _pieces(self, text: str, pieces: list[_Piece], depth: int, budget: Budget, out: list[Edit]) -> None:
+        found = self._plain([(piece.text, piece.context) for piece in pieces], depth, budget) if pieces else []
+        for piece, edits in zip(pieces, found, strict=True):
+            if piece.token.kind != "number":
+                _put(text, piece.token, edits, out)
+            elif _is_whole_number(piece, edits):
+                out.append(Edit(piece.token.start, piece.token.end, json.dumps(edits[0].text), edits[0].labels))
+
+    def number(self, written: str, name: str, budget: Budget) -> Edit | None:
+        """Return the edit that replaces a whole number by text, None where it stays."""
+        digits = personal_number(written, name)
+        if digits is None:
+            return None
+        token = Token("number", 0, len(written), "")
+        edits = self._plain([(digits, context(name))], 0, budget)[0]
+        whole = _is_whole_number(_Piece(token, digits, NO_CONTEXT, says_personal(name)), edits)
+        return edits[0] if whole else None
+
+    # --- plain text ---------------------------------------------------------------------------------------------
+
+    def _plain(self, texts: Sequence[tuple[str, Context]], depth: int, budget: Budget) -> list[Edits]:
+        """Search texts in one go, apart from each other; return the edits of each."""
+        joined = LIMIT.join(text for text, _ in texts)
+        starts = [0]
+        for text, _ in texts:
+            starts.append(starts[-1] + len(text) + 1)
+
+        def where(offset: int) -> tuple[Context, int, int]:
+            place = _place(starts, offset)
+            return texts[place][1], starts[place], starts[place + 1] - 1
+
+        def decoded(plain: str) -> str | None:
+            edits = self._text(plain, "", depth + 1, budget) if depth < _DEEPEST else ()
+            return apply(plain, edits) if edits else None
+
+        out: list[list[Edit]] = [[] for _ in texts]
+        for spot in self._search.spots(joined, where, decoded, budget):
+            place = _place(starts, spot.start)
+            start = starts[place]
+            out[place].append(Edit(spot.start - start, spot.end - start, self._replacement(spot), spot.labels))
+        return [tuple(edits) for edits in out]
+
+    def _replacement(self, spot: Spot) -> str:
+        if spot.kind == "secret":
+            return f"<SECRET:{spot.name}>"
+        return spot.value if spot.kind == "base64" else self.token(spot.name, spot.value)
+
+
+def _place(starts: list[int], offset: int) -> int:
+    return bisect_right(starts, offset) - 1
+
+
+def _put(text: str, token: Token, edits: Edits, out: list[Edit]) -> None:
+    """Add the edits of a decoded literal as edits of the text it is written in."""
+    if not edits:
+        return
+    offsets = Offsets(text, token.start, token.end)
+    for edit in edits:
+        start, end = offsets.written(edit.start), offsets.written(edit.end)
+        out.append(Edit(start, end, json_escaped(edit.text), edit.labels))
+
+
+def _is_whole_number(piece: _Piece, edits: Edits) -> bool:
+    whole = len(edits) == 1 and edits[0].end - edits[0].start == len(piece.text)
+    return whole and (piece.named or edits[0].labels == ("CARD",))
+
+
+def _take_value(text: str, found: list[Token], first: int, rule: str, out: list[Edit], pieces: list[_Piece]) -> int:
+    """Cover the whole value under a telling key; return the number of the token to go on with.
+
+    Of objects and arrays every string and number is covered, so that structure and keys stay. true, false and null say
+    nothing; a schema describes a secret and holds none; a model's log probabilities have a `token` each.
+    """
+    behind = jsontext.container_end(found, first)
+    if behind is None:
+        value = found[first]
+        if (
+            value.kind not in ("string", "number")
+            or value.gap.strip()
+            or jsontext.is_log_probability(text, found, first)
+        ):
+            return first
+        _cover(text, value, rule, out)
+        return first + 1
+    if jsontext.is_schema(text, found, first, behind):
+        return first
+    for token in found[first:behind]:
+        if token.kind == "key":
+            pieces.append(_Piece(token, jsontext.decode(text, token.start, token.end) or "", NO_CONTEXT))
+        else:
+            _cover(text, token, rule, out)
+    return behind
+
+
+def _cover(text: str, token: Token, rule: str, out: list[Edit]) -> None:
+    mark, written = f"<SECRET:{rule}>", text[token.start : token.end]
+    if token.kind == "number":
+        out.append(Edit(token.start, token.end, f'"{mark}"', (f"SECRET:{rule}",)))
+    elif written and not is_mark(written):
+        out.append(Edit(token.start, token.end, mark, (f"SECRET:{rule}",)))
+
+
+def is_mark(text: str) -> bool:
+    """Tell whether a whole value is a mark of redaction already: a removed secret or what was withheld."""
+    return bool(MARKS.fullmatch(text)) and text.startswith(("<SECRET:", "<WITHHELD:"))

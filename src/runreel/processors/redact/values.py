@@ -1,0 +1,129 @@
+"""Redacts one value of any type, at every depth: texts, numbers, bytes, lists and maps with their keys."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from runreel.processors.redact.budget import Budget, Clock
+from runreel.processors.redact.edits import Edits, apply
+from runreel.processors.redact.jsontext import SCHEMA_TYPES
+from runreel.processors.redact.names import is_structural
+from runreel.processors.redact.settings import RedactSettings
+from runreel.processors.redact.texts import Texts, is_mark
+from runreel.semconv.secret_names import sensitive_key
+from runreel.values import Value
+
+
+class Values:
+    """Redacts values and counts what was found. Thread-safe; raises whatever a detector raises, and
+    BudgetExceededError."""
+
+    def __init__(self, texts: Texts, settings: RedactSettings, clock: Clock) -> None:
+        self._texts = texts
+        self._settings = settings
+        self._clock = clock
+
+    def text(self, text: str, name: str, counts: Counter[str]) -> str:
+        """Return a text, that stands under `name`, redacted."""
+        return self._text(text, name, counts, self._budget(len(text)))
+
+    def value(self, value: Value, name: str, counts: Counter[str]) -> Value:
+        """Return a value, that stands under `name`, redacted."""
+        found: Counter[str] = Counter()
+        clean = self._value(value, name, found, self._budget(_size(value)))
+        counts.update(found)  # only here: what failed half-way is withheld, and counted as that
+        return clean
+
+    def _budget(self, size: int) -> Budget:
+        return Budget(self._settings.budget_s + self._settings.budget_s_per_mb * size / 1e6, self._clock)
+
+    def _value(self, value: Value, name: str, counts: Counter[str], budget: Budget) -> Value:
+        rule = sensitive_key(name)
+        if rule is not None and not _is_schema(value):
+            return _covered(value, rule, counts, lambda key: self._text(key, "", counts, budget))
+        return self._plain_value(value, name, counts, budget)
+
+    def _plain_value(self, value: Value, name: str, counts: Counter[str], budget: Budget) -> Value:
+        if isinstance(value, str):
+            return self._text(value, name, counts, budget)
+        if isinstance(value, bytes):
+            return self._bytes(value, name, counts, budget)
+        if isinstance(value, tuple):
+            return tuple(self._plain_value(item, name, counts, budget) for item in value)
+        if isinstance(value, Mapping):
+            return renamed(
+                value,
+                lambda key: self._text(key, "", counts, budget),
+                lambda key, item: self._value(item, key, counts, budget),
+            )
+        if isinstance(value, bool) or value is None:
+            return value
+        return self._number(value, name, counts, budget)
+
+    def _text(self, text: str, name: str, counts: Counter[str], budget: Budget) -> str:
+        if name and is_structural(name, text):
+            edits: Edits = self._texts.secrets(text)
+        else:
+            edits = self._texts.edits(text, name, budget)
+        for edit in edits:
+            counts.update(edit.labels)
+        return apply(text, edits)
+
+    def _bytes(self, data: bytes, name: str, counts: Counter[str], budget: Budget) -> bytes:
+        """Bytes that are text are redacted as text; others are a picture or the like."""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return data
+        return self._text(text, name, counts, budget).encode()
+
+    def _number(self, number: float, name: str, counts: Counter[str], budget: Budget) -> Value:
+        """A card number may come as an integer, or as a float. What replaces it is a text: that it was one is lost."""
+        if isinstance(number, float) and not number.is_integer():
+            return number
+        edit = self._texts.number(str(int(number)), name, budget)
+        if edit is None:
+            return number
+        counts.update(edit.labels)
+        return edit.text
+
+
+def renamed(
+    items: Mapping[str, Value], name: Callable[[str], str], value: Callable[[str, Value], Value]
+) -> Mapping[str, Value]:
+    """Return a map with its keys and values redacted. Where two keys were one secret each, both entries stay."""
+    out: dict[str, Value] = {}
+    for key, item in items.items():
+        clean = unique = name(key)
+        number = 2
+        while unique in out:
+            unique, number = f"{clean}#{number}", number + 1
+        out[unique] = value(key, item)
+    return out
+
+
+def _covered(value: Value, rule: str, counts: Counter[str], key: Callable[[str], str]) -> Value:
+    """Return the value under a telling name with every text and number in it replaced; structure and keys stay."""
+    if isinstance(value, tuple):
+        return tuple(_covered(item, rule, counts, key) for item in value)
+    if isinstance(value, Mapping):
+        return renamed(value, key, lambda _, item: _covered(item, rule, counts, key))
+    if isinstance(value, bool) or value is None or value in ("", b"") or (isinstance(value, str) and is_mark(value)):
+        return value
+    counts[f"SECRET:{rule}"] += 1
+    mark = f"<SECRET:{rule}>"
+    return mark.encode() if isinstance(value, bytes) else mark
+
+
+def _is_schema(value: Value) -> bool:
+    """A map that describes a value (`{"type": "string"}`) holds none."""
+    return isinstance(value, Mapping) and value.get("type") in SCHEMA_TYPES
+
+
+def _size(value: Value) -> int:
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    if isinstance(value, tuple):
+        return sum(map(_size, value))
+    if isinstance(value, Mapping):
+        return sum(len(key) + _size(item) for key, item in value.items())
+    return 8

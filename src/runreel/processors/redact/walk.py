@@ -1,0 +1,171 @@
+"""Walks every text of every field of a batch, and withholds, alone, what cannot be redacted."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from runreel.processors.redact.values import Values, renamed
+from runreel.values import (
+    CleanBatch,
+    Event,
+    Facts,
+    Gap,
+    Link,
+    LogEvent,
+    Pointer,
+    RawBatch,
+    Rejection,
+    Resource,
+    Scope,
+    Span,
+    Value,
+)
+
+WITHHELD = "<WITHHELD:redaction_failed>"
+REASON = "redaction_failed"
+FAILURES = "redaction_failures"
+
+T = TypeVar("T", Resource, Scope)
+
+
+class Walk:
+    """One batch on its way through the redactor. Used once, by one thread."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._counts: Counter[str] = Counter()
+        # Spans of one request share their resource and scope: each is redacted once, and still shared afterwards.
+        self._shared: dict[int, tuple[Resource | Scope, Resource | Scope, tuple[str, ...]]] = {}
+        self._marks: list[str] = []
+
+    def batch(self, batch: RawBatch) -> CleanBatch:
+        spans = tuple(self._span(span) for span in batch.spans)
+        logs = tuple(self._log(event) for event in batch.logs)
+        facts = tuple(self._facts(item) for item in batch.facts)
+        rejected = tuple(self._rejection(item) for item in batch.rejected)
+        return CleanBatch(batch.tenant, spans, logs, facts, rejected, dict(self._counts))
+
+    def _span(self, span: Span) -> Span:
+        self._marks = []
+        clean = replace(
+            span,
+            name=self._text(span.name, "name"),
+            message=self._text(span.message, "message"),
+            trace_state=self._text(span.trace_state, "trace_state"),
+            scope=self._common(span.scope, "scope"),
+            resource=self._common(span.resource, "resource"),
+            attributes=self._attributes(span.attributes, "attributes"),
+            events=tuple(self._event(event, f"events/{place}") for place, event in enumerate(span.events)),
+            links=tuple(self._link(link, f"links/{place}") for place, link in enumerate(span.links)),
+        )
+        return replace(clean, marks=self._all_marks(span.marks))
+
+    def _log(self, event: LogEvent) -> LogEvent:
+        self._marks = []
+        clean = replace(
+            event,
+            event_name=self._text(event.event_name, "event_name"),
+            severity_text=self._text(event.severity_text, "severity_text"),
+            body=self._value(event.body, "body", "body"),
+            attributes=self._attributes(event.attributes, "attributes"),
+            resource=self._common(event.resource, "resource"),
+            scope=self._common(event.scope, "scope"),
+        )
+        return replace(clean, marks=self._all_marks(event.marks))
+
+    def _event(self, event: Event, path: str) -> Event:
+        name = self._text(event.name, f"{path}/name")
+        return replace(event, name=name, attributes=self._attributes(event.attributes, f"{path}/attributes"))
+
+    def _link(self, link: Link, path: str) -> Link:
+        state = self._text(link.trace_state, f"{path}/trace_state")
+        return replace(link, trace_state=state, attributes=self._attributes(link.attributes, f"{path}/attributes"))
+
+    def _common(self, item: T, path: str) -> T:
+        """Redact a resource or a scope, once for all spans that share it; each of them gets its marks."""
+        known = self._shared.get(id(item))
+        if known is None:
+            outer, self._marks = self._marks, []
+            clean: Resource | Scope = replace(
+                item,
+                attributes=self._attributes(item.attributes, f"{path}/attributes"),
+                schema_url=self._text(item.schema_url, f"{path}/schema_url"),
+            )
+            if isinstance(clean, Scope):
+                clean = replace(
+                    clean,
+                    name=self._text(clean.name, f"{path}/name"),
+                    version=self._text(clean.version, f"{path}/version"),
+                )
+            known = self._shared[id(item)] = (item, clean, tuple(self._marks))
+            self._marks = outer
+        self._marks += known[2]
+        assert isinstance(known[1], type(item))
+        return known[1]
+
+    def _facts(self, facts: Facts) -> Facts:
+        """Redact facts as the attributes that they were taken from: the same texts give the same tokens."""
+        self._marks = []
+        text = self._text
+        return replace(
+            facts,
+            kind_source=text(facts.kind_source, "facts/kind_source", "model"),
+            dialect=text(facts.dialect, "facts/dialect", "model"),
+            name=text(facts.name, "facts/name"),
+            run_hint=text(facts.run_hint, "facts/run_hint", "run_id"),
+            call_id=text(facts.call_id, "facts/call_id", "call_id"),
+            agent_id=text(facts.agent_id, "facts/agent_id", "agent.id"),
+            model=text(facts.model, "facts/model", "model"),
+            provider=text(facts.provider, "facts/provider", "provider"),
+            content={
+                text(field, "facts/content"): Pointer(
+                    pointer.source, tuple(text(key, "facts/content") for key in pointer.keys)
+                )
+                for field, pointer in facts.content.items()
+            },
+            gaps=tuple(self._gap(gap) for gap in facts.gaps),
+        )
+
+    def _gap(self, gap: Gap) -> Gap:
+        return replace(
+            gap,
+            field=self._text(gap.field, "facts/gaps"),
+            cause=self._text(gap.cause, "facts/gaps"),
+            fix=self._text(gap.fix, "facts/gaps"),
+        )
+
+    def _rejection(self, item: Rejection) -> Rejection:
+        self._marks = []
+        return replace(item, detail=self._text(item.detail, "rejected"))
+
+    def _all_marks(self, sent: tuple[str, ...]) -> tuple[str, ...]:
+        new, self._marks = self._marks, []
+        kept = tuple(self._text(mark, "marks") for mark in sent)
+        return (*kept, *(mark for mark in dict.fromkeys(new) if mark not in kept))
+
+    def _attributes(self, attributes: Mapping[str, Value], path: str) -> Mapping[str, Value]:
+        names = {name: self._text(name, f"{path}/{place}") for place, name in enumerate(attributes)}
+        return renamed(
+            attributes,
+            lambda name: names[name],
+            lambda name, value: self._value(value, name, f"{path}/{names[name]}"),
+        )
+
+    def _text(self, text: str, path: str, name: str = "") -> str:
+        if not text:
+            return text
+        clean = self._guarded(lambda: self._values.text(text, name, self._counts), path)
+        return clean if isinstance(clean, str) else WITHHELD
+
+    def _value(self, value: Value, name: str, path: str) -> Value:
+        return self._guarded(lambda: self._values.value(value, name, self._counts), path)
+
+    def _guarded(self, redact: Callable[[], Value], path: str) -> Value:
+        try:
+            return redact()
+        except Exception:  # noqa: BLE001 - whatever a detector raises, the value is withheld: nothing goes on unredacted
+            # The exception is dropped on purpose: its text and its frames may hold the value.
+            self._counts[FAILURES] += 1
+            self._marks.append(f"withheld:{path}:{REASON}")
+            return WITHHELD
