@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from otlp_build import ROOT, agent, llm, msg, span
 from runreel.runs.copies import revision, settle, settle_logs
-from span_kit import captured_run, counts, make_log, make_span, of_kind, runs_of, spans_of
+from span_kit import captured_run, counts, make_event, make_link, make_log, make_span, of_kind, runs_of, spans_of
 
 B2 = "00000000000000b2"
 
@@ -72,6 +72,14 @@ def test_equal_numbers_of_two_types_settle_on_the_same_copy_whatever_came_first(
     assert type(first.span.attributes["gen_ai.request.temperature"]) is type(
         second.span.attributes["gen_ai.request.temperature"]
     )
+
+
+def test_events_and_links_are_part_of_what_a_copy_contains() -> None:
+    event, link = make_event("exception", exception__type="E"), make_link("1" * 32, B2)
+    bare = make_span({}, end_ns=0)
+    full = make_span({}, events=(event,), links=(link,))
+
+    assert settle([full, bare])[0][0].span == settle([bare, full])[0][0].span == full
 
 
 def test_log_events_are_settled_by_content_and_ordered_by_time() -> None:

@@ -117,6 +117,20 @@ def test_ids_used_twice_make_no_circle() -> None:
     assert [step.fields["asked_by"] for step in of_kind(run, "tool")] == [1, 3]
 
 
+def test_a_circle_of_causes_is_cut_and_every_step_is_kept() -> None:
+    first, second = msg("assistant", call("f", {}, "c1")), msg("assistant", call("g", {}, "c2"))
+    (run,) = runs_of(
+        spans_of(
+            agent(),
+            llm(B1, ROOT, [USER, second, msg("tool", answer("G", "c2"))], [first]),
+            llm(B2, ROOT, [USER, first, msg("tool", answer("F", "c1"))], [second], at=40),
+        )
+    )
+
+    assert names(run) == ["agent", "llm", "f:c1", "llm", "g:c2"]
+    assert all(earlier < step.seq for step in run.steps for earlier in step.after)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

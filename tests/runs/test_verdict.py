@@ -171,6 +171,24 @@ def test_a_doubled_span_has_no_gaps_of_its_own() -> None:
     assert run.replayable == "full"
 
 
+def test_a_stream_left_before_anything_came_lacks_nothing() -> None:
+    left = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.stream": True,
+        "gen_ai.input.messages": '[{"role": "user", "parts": [{"type": "text", "content": "q"}]}]',
+    }
+
+    run = run_of(span("chat", "00000000000000b1", attrs=left))
+
+    assert (run.steps[0].status, run.steps[0].output.state, run.replayable) == ("interrupted", "absent", "full")
+
+
+def test_a_required_scalar_that_is_missing_is_named() -> None:
+    (run,) = runs_of([make_span({keys.STEP_KIND: "memory"})])
+
+    assert [(gap.field, gap.cause) for gap in run.gaps if gap.field == "op"] == [("op", "absent: the span has no op")]
+
+
 def test_judging_again_says_the_same() -> None:
     for name in ("otel-genai-openai/content-off", "openinference-openai/content-on"):
         run = captured_run(name)

@@ -78,6 +78,14 @@ def test_an_abandoned_stream_is_interrupted_with_what_came() -> None:
     assert found.fields["tool_call_texts"] == ('{"city": "Lisb',)
 
 
+def test_the_first_chunk_of_a_stream_has_its_time() -> None:
+    first = captured("stream")[0].fields["time_to_first_chunk"]
+
+    assert isinstance(first, float)
+    assert 0 < first < 1
+    assert "time_to_first_chunk" not in captured("content-on")[0].fields
+
+
 def test_a_hole_in_the_indexes_is_a_cut() -> None:
     found = llm(
         {
