@@ -23,7 +23,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "GUARDRAIL": "decision",
     "DECISION": "decision",
 }
-_FIRST_TOKEN: Final = "First Token Stream Event"
+_FIRST_CHUNK: Final = "First Token Stream Event"
 _IN: Final = "llm.input_messages"
 _OUT: Final = "llm.output_messages"
 _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
@@ -168,7 +168,7 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
         out[name] = answer.get(key)
     if view.text(KIND_KEY).upper() == "EMBEDDING":
         out["operation"] = "embeddings"
-    first = next((event.time_ns for event in view.span.events if event.name == _FIRST_TOKEN), None)
+    first = next((event.time_ns for event in view.span.events if event.name == _FIRST_CHUNK), None)
     if first is not None:
         out["time_to_first_chunk"] = max(0, first - view.span.start_ns) / 1e9
     return out
@@ -275,7 +275,7 @@ DIALECT = Dialect(
         "llm.service_tier": ("output.value",),
         "llm.created": ("output.value",),
         "llm.operation": (KIND_KEY,),
-        "llm.time_to_first_chunk": (_FIRST_TOKEN,),
+        "llm.time_to_first_chunk": (_FIRST_CHUNK,),
     },
     switches=(Switch("openinference.", _hide("INPUT"), _hide("OUTPUT")),),
 )
