@@ -370,6 +370,18 @@ def test_a_result_that_no_boundary_gave_is_a_tool_that_ran():
     assert "--tool" in found.advice
 
 
+def test_what_an_agent_tells_the_model_of_a_refused_call_is_no_result():
+    calls = [tool(n, "get", {"city": city}, "21", call_id=f"c{n}") for n, city in enumerate(["Lisbon", "Oslo"])]
+    tape = matcher(*calls, model(2, with_result("c0", "21"), after=[0, 1]))
+    for n in (0, 1):
+        tape.ask(Call("tool", "get", {"city": "Porto"}, f"c{n}"))
+
+    tape.ask(ask_model(with_result("c0", "no such city") + with_result("c1", "no such city")))
+
+    found, _ = tape.finish(stopped=False)
+    assert [(one.type, one.recorded) for one in found] == [("input_mismatch", n) for n in range(3)]
+
+
 def test_a_result_that_a_boundary_gave_is_fine():
     tape = matcher(tool(0, "get", {}, "21", call_id="c1"), model(1, with_result("c1", "21"), after=[0]))
     tape.ask(Call("tool", "get", {}))

@@ -10,6 +10,8 @@ from runreel.values import CleanBatch, RawBatch
 # What may be somebody's: anything around an "@", and longer runs of digits with what people put between them.
 _PERSONAL = re.compile(r"[^\s\"'<>()\[\]{},;]*@[^\s\"'<>()\[\]{},;]*|\+?\d[\d ().:-]{5,}\d")
 
+_ADDRESS = re.compile(r"\d{1,3}(\.\d{1,3}){3}(:\d+)?")
+
 
 class Cleaner(Protocol):
     """Takes what is personal out of what a replay saw. Thread-safe."""
@@ -31,13 +33,8 @@ def mask(text: str) -> str:
 
 
 def _hidden(match: re.Match[str]) -> str:
-    found = match.group()
-    return found if _is_address(found) else "…"
-
-
-def _is_address(text: str) -> bool:
-    """Loopback and documentation addresses with their ports are what a network report is about."""
-    return re.fullmatch(r"127\.\d+\.\d+\.\d+(:\d+)?", text) is not None
+    # An address of a machine is what a report of the network is about.
+    return match.group() if _ADDRESS.fullmatch(match.group()) else "…"
 
 
 def describe(text: str, other: str | None) -> str:

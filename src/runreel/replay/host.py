@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from runreel.canonical import dumps, loads
 from runreel.replay import wire
+from runreel.replay.cleaning import mask
 from runreel.replay.matching import Matcher
 from runreel.replay.protocol import Channel, Frame
 from runreel.replay.sandbox.findings import TELEMETRY_HOSTS
@@ -140,7 +141,7 @@ def explain(divergence: Divergence) -> str:
     """Say in one sentence what diverged; the agent's process may log it anywhere, so it holds no value."""
     what = f"{divergence.kind} {divergence.name}".strip()
     step = f" of step {divergence.recorded}" if divergence.recorded is not None else ""
-    path = f" at {divergence.path}" if divergence.path else ""
+    path = f" at {mask(divergence.path)}" if divergence.path else ""
     reason = f": {divergence.reason}" if divergence.type == "unrecorded_call" else ""
     return f"runreel replay: {divergence.type}{step} ({what}){path}{reason}"
 

@@ -18,6 +18,7 @@ from runreel.replay.values import Divergence, Entry, Nearest, OnDivergence, Rais
 from runreel.values import Kind, Value
 
 _MOST_NEAREST = 3
+_Key = tuple[str, str, str, bytes]
 
 
 @dataclass(slots=True)
@@ -35,11 +36,12 @@ class Matcher:
     calls: int = 0
     _settled: set[int] = field(default_factory=set)
     _given: set[int] = field(default_factory=set)
-    _said: dict[tuple[str, str, bytes], Divergence] = field(default_factory=dict)
+    _said: dict[_Key, Divergence] = field(default_factory=dict)
     _changed_ones: set[int] = field(default_factory=set)
     _noticed: dict[int, int] = field(default_factory=dict)
     _early: dict[int, set[int]] = field(default_factory=dict)
-    _again: dict[tuple[str, str, bytes], Entry] = field(default_factory=dict)
+    _refused: set[str] = field(default_factory=set)
+    _again: dict[_Key, Entry] = field(default_factory=dict)
 
     def serve(self, value: Value) -> None:
         """Say that the agent has been given this value: its tokens now stand for themselves."""
@@ -152,7 +154,10 @@ class Matcher:
         }
         for part in parts_of(messages, "tool_call_response"):
             entry = waiting.pop(str(part.get("id")), None)
-            if entry is None:
+            if entry is None or entry.seq in self._changed_ones:
+                continue
+            if entry.name in self._refused:  # what the agent made of being refused
+                self._changed_ones.add(entry.seq)
                 continue
             self._settled.add(entry.seq)
             if isinstance(entry.answer, Raised) or entry.source == "synthesised":
@@ -176,6 +181,7 @@ class Matcher:
             self._give(expected)
             return expected
         self._said[key] = divergence
+        self._refused.add(call.name)
         return divergence
 
     def _expected(self, call: Call, waiting: Sequence[Entry]) -> Entry | None:
@@ -295,8 +301,8 @@ class Matcher:
         return divergence
 
 
-def _key(call: Call) -> tuple[str, str, bytes]:
-    return call.kind, call.name, canonical(call.request)
+def _key(call: Call) -> _Key:
+    return call.kind, call.name, call.call_id, canonical(call.request)
 
 
 _ADVICE: Mapping[str, str] = {

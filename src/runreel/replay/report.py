@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from runreel.canonical import dumps
-from runreel.replay.cleaning import Cleaner, common, describe
+from runreel.replay.cleaning import Cleaner, common, describe, mask
 from runreel.replay.values import Divergence, Replayed
 from runreel.text import one_line
 from runreel.values import Kind, Value
@@ -78,7 +78,7 @@ def place(divergence: Divergence) -> str:
     elif divergence.name:
         words.append(divergence.name)
     if divergence.path:
-        words.append(f"field {divergence.path}")
+        words.append(f"field {mask(divergence.path)}")
     return ", ".join(words)
 
 
@@ -162,7 +162,7 @@ def _live(value: Value, cleaner: Cleaner | None) -> str:
     if isinstance(value, (int, float)):
         return _text(value) if abs(value) < _SHORT_NUMBER else "a number"
     if isinstance(value, Mapping):
-        return f"a map of {', '.join(map(str, value))}"
+        return f"a map of {len(value)}"
     return f"a list of {len(value)}"
 
 
@@ -219,7 +219,7 @@ def _divergence_document(divergence: Divergence, cleaner: Cleaner | None) -> dic
         "step": divergence.recorded,
         "call": divergence.replayed,
         "call_id": divergence.call_id,
-        "path": divergence.path,
+        "path": mask(divergence.path),
         "was": was if divergence.has_was else None,
         "now": now if divergence.has_now else None,
         "reason": _reason(divergence),
@@ -228,7 +228,7 @@ def _divergence_document(divergence: Divergence, cleaner: Cleaner | None) -> dic
                 "step": one.seq,
                 "kind": one.kind,
                 "name": one.name,
-                "path": one.path,
+                "path": mask(one.path),
                 "likeness": one.likeness,
                 "answered": one.answered,
             }
