@@ -15,11 +15,7 @@ from runreel.otlp.wire import to_varint
 from runreel.values import LogEvent, RawBatch, Span
 
 CAPTURES = Path(__file__).parents[1] / "data" / "captures"
-PAIRS = [
-    (path, path.with_suffix(".json"))
-    for path in sorted(CAPTURES.rglob("0*"))
-    if path.suffix in {".bin", ".body"} and "image" not in path.name
-]
+PAIRS = [(path, path.with_suffix(".json")) for path in sorted(CAPTURES.rglob("0*")) if path.suffix in {".bin", ".body"}]
 
 
 def both(request: Any) -> tuple[RawBatch, RawBatch]:
