@@ -33,13 +33,14 @@ _LOGS = (
     "SELECT trace_id, span_id, copy, severity, time_ns, observed_ns, record, scope, resource "
     "FROM runreel.log_events FINAL WHERE tenant = {tenant:String} AND trace_id IN {names:Array(String)}"
 )
+# A hash that ends in a zero byte equals its column only as a FixedString: a String loses the zero on the way.
 _PAYLOADS = (
     "SELECT sha256, size, state, reason, skeleton, parts FROM runreel.payloads "
-    "WHERE tenant = {tenant:String} AND sha256 IN (SELECT unhex(arrayJoin({names:Array(String)})))"
+    "WHERE tenant = {tenant:String} AND sha256 IN (SELECT toFixedString(unhex(arrayJoin({names:Array(String)})), 32))"
 )
 _PARTS = (
     "SELECT sha256, size, media_type, codec, place, data FROM runreel.parts "
-    "WHERE tenant = {tenant:String} AND sha256 IN (SELECT unhex(arrayJoin({names:Array(String)})))"
+    "WHERE tenant = {tenant:String} AND sha256 IN (SELECT toFixedString(unhex(arrayJoin({names:Array(String)})), 32))"
 )
 _CACHED = (
     "SELECT anchor, cluster, changed_ns, assembled_ns, derivation, run_id, trace_ids, agent_id, started_ns, ended_ns, "

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import zstandard
 
-from runreel.errors import CorruptError, NotFoundError, RetryableError, StoreError
+from runreel.errors import CorruptError, NotFoundError, PermanentError, RetryableError, StoreError
+from runreel.values import SplitBatch
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 _TENANT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
@@ -43,8 +44,12 @@ class FileBlobs:
 
         Raises:
             RetryableError: the disk is full or the directory cannot be written.
+            PermanentError: no tenant's name, or no hash.
         """
-        file = self._file(tenant, sha256)
+        try:
+            file = self._file(tenant, sha256)
+        except NotFoundError as error:
+            raise PermanentError(f"cannot write a part: {error}") from None
         if file.exists():
             return
         packed = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
@@ -106,6 +111,32 @@ class FileBlobs:
         for left in (self._root / _TMP).glob("*"):
             if left.stat().st_mtime < before:
                 left.unlink(missing_ok=True)
+
+
+class FilesExporter:
+    """The exporter `files`: puts the heavy parts of a batch into the directory, before any row names them.
+
+    Args:
+        blobs: The directory. Shut down with the exporter.
+        inline_bytes: Parts of at most this many bytes are left to the table of parts.
+    """
+
+    def __init__(self, blobs: FileBlobs, inline_bytes: int = 32 * 1024) -> None:
+        self.blobs = blobs
+        self.inline_bytes = inline_bytes
+
+    def start(self) -> None:
+        """Nothing to open."""
+
+    def export(self, batch: SplitBatch) -> None:
+        """Store the heavy parts, durable on return. Raises RetryableError, PermanentError."""
+        for part in batch.parts:
+            if len(part.data) > self.inline_bytes:
+                self.blobs.put(part.tenant, part.sha256, part.data, part.media_type)
+
+    def shutdown(self) -> None:
+        """Close the directory."""
+        self.blobs.close()
 
 
 def unpack(packed: bytes, size: int | None = None) -> bytes | None:

@@ -1,0 +1,34 @@
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runreel.exporters.clickhouse import ClickHouse
+from runreel.exporters.engine import Engine
+from runreel.exporters.files import FileBlobs
+from runreel.exporters.memory import Memory
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+# A process opens one chDB folder at a time: a module shares one, and its tests keep apart by tenant.
+@pytest.fixture(scope="module")
+def chdb(home: Path) -> Iterator[ClickHouse]:
+    database = ClickHouse(Engine.open(home / "store", tmp=home / "tmp"), FileBlobs(home / "blobs"))
+    yield database
+    database.shutdown()
+
+
+@pytest.fixture(params=["memory", "chdb"])
+def database(request: pytest.FixtureRequest) -> Memory | ClickHouse:
+    """A store of each kind: what holds for one holds for all."""
+    return Memory() if request.param == "memory" else request.getfixturevalue("chdb")
+
+
+@pytest.fixture
+def tenant() -> str:
+    return f"t-{uuid.uuid4().hex}"

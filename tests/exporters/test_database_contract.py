@@ -1,0 +1,213 @@
+"""What every Database keeps: the one in memory and the one on chDB."""
+
+from dataclasses import replace
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from runreel.canonical import dumps
+from runreel.exporters import rows
+from runreel.exporters.clickhouse import ClickHouse
+from runreel.exporters.memory import Memory
+from runreel.storage import CachedRun
+from runreel.values import Facts, LogEvent, RunSummary, SpanRow, SplitBatch
+from stored_rows import OTHER_TRACE, SERVICE, TRACE, log, log_events, part, payload, row, span_rows
+
+Store = Memory | ClickHouse
+
+
+def text_of(thing: SpanRow | LogEvent) -> str:
+    """Everything of a row, types too: 1, 1.0 and True differ here, and NaN equals itself."""
+    item = thing.span if isinstance(thing, SpanRow) else thing
+    around = {"scope": rows.pack(item.scope), "resource": rows.pack(item.resource)}
+    if isinstance(thing, LogEvent):
+        return dumps({**rows.pack(thing, frozenset(around)), **around})
+    key, own = thing.span.key, rows.pack(thing.span, frozenset({"key", *around}))
+    return dumps(
+        {
+            **own,
+            **around,
+            "key": (key.tenant, key.trace_id, key.span_id, key.copy),
+            "facts": rows.pack(thing.facts),
+        }
+    )
+
+
+def test_a_batch_sent_again_is_there_once_at_once(database: Store, tenant: str) -> None:
+    batch = SplitBatch(tenant, (row(tenant=tenant), row("b7ad6b7169203332", tenant=tenant)), (log(tenant=tenant),))
+
+    for _ in range(3):
+        database.export(batch)
+
+    spans, logs = database.rows(tenant, [TRACE])
+    assert sorted(map(text_of, spans)) == sorted(map(text_of, batch.rows))
+    assert list(logs) == list(batch.logs)
+    assert len(database.recent(tenant, since_ns=None, limit=9, offset=0)) == 1
+
+
+def test_two_contents_under_one_span_id_are_both_kept(database: Store, tenant: str) -> None:
+    first, other = row(tenant=tenant), row(tenant=tenant, name="chat m-2")
+
+    database.export(SplitBatch(tenant, (first, other)))
+
+    spans, _ = database.rows(tenant, [TRACE])
+    assert {found.span.name for found in spans} == {"chat m-1", "chat m-2"}
+
+
+def test_a_tenant_sees_nothing_of_another(database: Store, tenant: str) -> None:
+    stored, parts = payload(("x" * 300,), tenant)
+    database.export(SplitBatch(tenant, (row(tenant=tenant),), (log(tenant=tenant),), (stored,), tuple(parts)))
+
+    stranger = f"{tenant}-other"
+
+    assert database.rows(stranger, [TRACE]) == ([], [])
+    assert database.payloads(stranger, [stored.ref.sha256]) == {}
+    assert database.parts(stranger, [parts[0].sha256]) == {}
+    assert database.traces(stranger, [TRACE]) == []
+    assert database.recent(stranger, since_ns=None, limit=9, offset=0) == []
+    assert database.starting_with(stranger, "", 9) == []
+
+
+def test_payloads_and_parts_come_back_by_hash(database: Store, tenant: str) -> None:
+    stored, parts = payload({"text": "x" * 300, "more": "y" * 400}, tenant)
+    binary = part(bytes(range(256)) * 2, tenant, "image/png")
+    database.export(SplitBatch(tenant, (), (), (stored,), (*parts, binary)))
+
+    assert database.payloads(tenant, [stored.ref.sha256, "0" * 64]) == {stored.ref.sha256: stored}
+    found = database.parts(tenant, [*stored.parts, binary.sha256, "0" * 64])
+    assert {sha256: one.data for sha256, one in found.items()} == {one.sha256: one.data for one in (*parts, binary)}
+    assert found[binary.sha256].media_type == "image/png"
+    assert found[binary.sha256].size == 512
+
+
+def test_many_names_in_one_call_are_all_found(database: Store, tenant: str) -> None:
+    parts = tuple(part(f"{number:0300d}".encode(), tenant) for number in range(1200))
+    database.export(SplitBatch(tenant, parts=parts))
+
+    found = database.parts(tenant, [one.sha256 for one in parts])
+
+    assert len(found) == 1200
+
+
+def test_a_trace_knows_its_times_its_run_and_its_service(database: Store, tenant: str) -> None:
+    named = Facts(kind="agent", run_hint="run-7")
+    database.export(SplitBatch(tenant, (row(tenant=tenant, start_ns=500, end_ns=900),)))
+    database.export(
+        SplitBatch(tenant, (row("c1c1c1c1c1c1c1c1", tenant=tenant, start_ns=100, end_ns=300, facts=named),))
+    )
+
+    (trace,) = database.traces(tenant, [TRACE, OTHER_TRACE])
+
+    assert (trace.trace_id, trace.steps, trace.started_ns, trace.ended_ns) == (TRACE, True, 100, 900)
+    assert (trace.run_hints, trace.instances) == (("run-7",), ("billing-1",))
+    assert database.named(tenant, "run", ["run-7", "run-8"]) == {"run-7": [TRACE]}
+    assert database.named(tenant, "instance", ["billing-1"]) == {"billing-1": [TRACE]}
+
+
+def test_news_of_a_trace_are_newer_even_when_our_clock_stands_still_or_steps_back() -> None:
+    memory = Memory(clock=iter([1000, 1000, 400]).__next__)
+    seen = []
+
+    for number in range(3):
+        memory.export(SplitBatch("default", (row(f"{number:016x}"),)))
+        seen.append(memory.traces("default", [TRACE])[0].changed_ns)
+
+    assert seen == [1000, 1001, 1002]
+
+
+def test_a_late_log_event_is_news_of_its_trace(database: Store, tenant: str) -> None:
+    database.export(SplitBatch(tenant, (row(tenant=tenant),)))
+    (before,) = database.traces(tenant, [TRACE])
+
+    database.export(SplitBatch(tenant, (), (log(tenant=tenant),)))
+
+    (after,) = database.traces(tenant, [TRACE])
+    assert after.changed_ns > before.changed_ns
+    assert replace(after, changed_ns=0) == replace(before, changed_ns=0)
+
+
+def test_traces_without_a_step_are_not_listed(database: Store, tenant: str) -> None:
+    database.export(SplitBatch(tenant, (row(tenant=tenant, facts=Facts()),), (log(OTHER_TRACE, tenant=tenant),)))
+
+    assert database.recent(tenant, since_ns=None, limit=9, offset=0) == []
+    assert database.starting_with(tenant, TRACE[:4], 9) == []
+
+
+def test_recent_traces_come_newest_first_in_pages(database: Store, tenant: str) -> None:
+    for number in range(5):
+        database.export(
+            SplitBatch(tenant, (row(trace_id=f"{number:032x}", tenant=tenant, start_ns=1000 + number, end_ns=2000),))
+        )
+
+    pages = [database.recent(tenant, since_ns=1001, limit=2, offset=offset) for offset in (0, 2, 4)]
+
+    assert [[trace.started_ns for trace in page] for page in pages] == [[1004, 1003], [1002, 1001], []]
+
+
+def test_a_prefix_finds_trace_ids_and_run_names(database: Store, tenant: str) -> None:
+    named = Facts(kind="agent", run_hint="0af-like-name")
+    database.export(SplitBatch(tenant, (row(tenant=tenant), row(trace_id=OTHER_TRACE, tenant=tenant, facts=named))))
+
+    assert database.starting_with(tenant, "0af", 9) == [TRACE, OTHER_TRACE]
+    assert database.starting_with(tenant, "0af7", 9) == [TRACE]
+    assert database.starting_with(tenant, "", 1) == [TRACE]
+    assert database.starting_with(tenant, "0af%", 9) == []
+
+
+def test_the_cache_answers_with_the_latest_assembly_only(database: Store, tenant: str) -> None:
+    one = RunSummary(
+        tenant, "r1", (TRACE,), "billing", 5, 9, "ok", True, 3, 2, 1, "full", "up", "of", "u-1", "prod", "x"
+    )
+    early = CachedRun(TRACE, (TRACE,), 100, 200, "1", one)
+    late = [
+        CachedRun(TRACE, (TRACE, OTHER_TRACE), 150, 300, "2", replace(one, started_ns=4, open=False)),
+        CachedRun(
+            TRACE,
+            (TRACE, OTHER_TRACE),
+            150,
+            300,
+            "2",
+            RunSummary(tenant, "r2", (), "", 0, 0, "aborted", False, 0, 0, 0, "none"),
+        ),
+    ]
+    nothing = CachedRun(OTHER_TRACE, (OTHER_TRACE,), 1, 2, "2", None)
+
+    database.remember(tenant, [early])
+    database.remember(tenant, late)
+    database.remember(tenant, [early, nothing])
+    database.remember(tenant, [])
+
+    found = database.cached(tenant, [TRACE, OTHER_TRACE, "f" * 32])
+    assert {anchor: set(runs) for anchor, runs in found.items()} == {TRACE: set(late), OTHER_TRACE: {nothing}}
+
+
+def test_an_empty_batch_stores_nothing(database: Store, tenant: str) -> None:
+    database.export(SplitBatch(tenant))
+
+    assert database.recent(tenant, since_ns=None, limit=9, offset=0) == []
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_what_is_read_is_what_was_exported_types_and_all(database: Store, tenant: str, data: st.DataObject) -> None:
+    spans = data.draw(st.lists(span_rows(tenant), max_size=4))
+    logs = data.draw(st.lists(log_events(tenant), max_size=4))
+
+    database.export(SplitBatch(tenant, tuple(spans), tuple(logs)))
+
+    traces = [found.span.key.trace_id for found in spans] + [event.trace_id for event in logs]
+    read_spans, read_logs = database.rows(tenant, traces)
+    assert {text_of(found) for found in read_spans} >= {text_of(found) for found in spans}
+    assert {text_of(event) for event in read_logs} >= {text_of(event) for event in logs}
+
+
+def test_the_service_of_a_row_is_its_own(database: Store, tenant: str) -> None:
+    other = replace(SERVICE, attributes={"service.name": "search"})
+    database.export(SplitBatch(tenant, (row(tenant=tenant), row("c1c1c1c1c1c1c1c1", tenant=tenant, resource=other))))
+
+    spans, _ = database.rows(tenant, [TRACE])
+
+    assert {found.span.key.span_id: found.span.resource for found in spans} == {
+        "b7ad6b7169203331": SERVICE,
+        "c1c1c1c1c1c1c1c1": other,
+    }
