@@ -32,8 +32,8 @@ def test_every_key_is_documented_with_its_default(key):
     assert key in ROWS
     default = EVERY_KEY[key]
     words = default if isinstance(default, tuple) else (default,)
-    if default and str(default) != "PydanticUndefined":
-        assert all(f"`{word}`" in ROWS[key][1] for word in words)
+    if default not in {None, ()} and str(default) != "PydanticUndefined":
+        assert all(f"`{str(word).lower() if word is False else word}`" in ROWS[key][1] for word in words)
 
 
 def test_no_key_is_documented_that_is_not_there():

@@ -202,6 +202,9 @@ class RedactConfig(Strict):
         "CRYPTO",
     )
     regions: Annotated[tuple[Region, ...], BeforeValidator(_as_tuple)] = ("US", "GB")
+    profile: Literal["default", "presidio"] = "default"
+    mask_private_addresses: bool = False
+    token_digits: int = Field(default=8, ge=8, le=64)
 
 
 class SplitConfig(Strict):
@@ -220,6 +223,7 @@ class ClickHouseConfig(Strict):
     """The exporter `clickhouse`, on the embedded engine in a directory."""
 
     path: str | None = Field(default=None, min_length=1)
+    inline_bytes: int = Field(default=32 * 1024, ge=0)
 
 
 Role = Literal["receivers", "processors", "exporters", "extensions"]
