@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from runreel.values import DEFAULT_TENANT, LogEvent, Payload, Run, RunSummary, SpanRow
 
@@ -36,8 +36,9 @@ class BlobStore(Protocol):
 class Trace:
     """What a store knows of a trace without reading its rows. Times in nanoseconds since 1970.
 
-    `started_ns` and `ended_ns` are the sender's (a trace of log events alone starts at 2**64-1), `changed_ns` is when
-    the last of it arrived, by our clock. `steps`: it has a span that is a step of a run.
+    `started_ns` and `ended_ns` are the sender's, 2**64-1 and 0 where no span has a time that can be; `changed_ns` is
+    when the last of it arrived, by our clock. `steps`: it has a span that is a step of a run. `run_hints` are the runs
+    that its spans name.
     """
 
     trace_id: str
@@ -46,7 +47,6 @@ class Trace:
     ended_ns: int
     changed_ns: int
     run_hints: tuple[str, ...] = ()
-    instances: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class CachedRun:
-    """A line of the cache of runs: what came out when the traces of `cluster` were assembled together.
+    """A line of the cache of runs: what came out when the spans of these traces were assembled.
 
-    `anchor` is the smallest id in the cluster, `changed_ns` the newest news that were seen, `derivation` names the code
-    that assembled. `summary` is None where the traces made no run.
+    `changed_ns` is the newest news that were seen, `derivation` names the code that assembled. `summary` is None where
+    the traces hold no run of that id.
     """
 
-    anchor: str
-    cluster: tuple[str, ...]
+    run_id: str
+    traces: tuple[str, ...]
     changed_ns: int
     assembled_ns: int
     derivation: str
@@ -89,12 +89,12 @@ class Database(Protocol):
         """Return what is known of these traces; those that are not there are left out."""
         ...
 
-    def named(self, tenant: str, what: Literal["run", "instance"], names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """Return the traces in which a sender gave a run, or an instance of a service, one of these names."""
+    def named(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return, by run id, the traces with spans that name the run."""
         ...
 
     def starting_with(self, tenant: str, prefix: str, limit: int) -> Sequence[str]:
-        """Return ids of traces with steps: the trace id, or what the sender called the run, starts with the prefix."""
+        """Return ids of traces with steps whose own id, or that of a run they name, starts with the prefix."""
         ...
 
     def rows(self, tenant: str, trace_ids: Sequence[str]) -> tuple[Sequence[SpanRow], Sequence[LogEvent]]:
@@ -109,8 +109,8 @@ class Database(Protocol):
         """Return parts by SHA-256, not verified; those that are not there are left out."""
         ...
 
-    def cached(self, tenant: str, anchors: Sequence[str]) -> Mapping[str, Sequence[CachedRun]]:
-        """Return, by anchor, the lines of the latest assembly."""
+    def cached(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, CachedRun]:
+        """Return, by run id, the line of the latest assembly."""
         ...
 
     def remember(self, tenant: str, runs: Sequence[CachedRun]) -> None:

@@ -89,7 +89,7 @@ def test_many_names_in_one_call_are_all_found(database: Store, tenant: str) -> N
     assert len(found) == 1200
 
 
-def test_a_trace_knows_its_times_its_run_and_its_service(database: Store, tenant: str) -> None:
+def test_a_trace_knows_its_times_and_its_run(database: Store, tenant: str) -> None:
     named = Facts(kind="agent", run_hint="run-7")
     database.export(SplitBatch(tenant, (row(tenant=tenant, start_ns=500, end_ns=900),)))
     database.export(
@@ -99,9 +99,8 @@ def test_a_trace_knows_its_times_its_run_and_its_service(database: Store, tenant
     (trace,) = database.traces(tenant, [TRACE, OTHER_TRACE])
 
     assert (trace.trace_id, trace.steps, trace.started_ns, trace.ended_ns) == (TRACE, True, 100, 900)
-    assert (trace.run_hints, trace.instances) == (("run-7",), ("billing-1",))
-    assert database.named(tenant, "run", ["run-7", "run-8"]) == {"run-7": [TRACE]}
-    assert database.named(tenant, "instance", ["billing-1"]) == {"billing-1": [TRACE]}
+    assert trace.run_hints == ("run-7",)
+    assert database.named(tenant, ["run-7", "run-8"]) == {"run-7": [TRACE]}
 
 
 def test_news_of_a_trace_are_newer_even_when_our_clock_stands_still_or_steps_back() -> None:
@@ -154,31 +153,30 @@ def test_a_prefix_finds_trace_ids_and_run_names(database: Store, tenant: str) ->
     assert database.starting_with(tenant, "0af%", 9) == []
 
 
+def test_times_that_cannot_be_do_not_move_a_trace(database: Store, tenant: str) -> None:
+    far = row(tenant=tenant, start_ns=2**64 - 1, end_ns=2**64 - 1, marks=("time:out_of_range",))
+    unended = row("c1c1c1c1c1c1c1c1", tenant=tenant, start_ns=1, end_ns=0, marks=("time:no_end",))
+    database.export(SplitBatch(tenant, (far, row("c2c2c2c2c2c2c2c2", tenant=tenant, start_ns=5, end_ns=9), unended)))
+
+    (trace,) = database.traces(tenant, [TRACE])
+
+    assert (trace.started_ns, trace.ended_ns) == (5, 9)
+
+
 def test_the_cache_answers_with_the_latest_assembly_only(database: Store, tenant: str) -> None:
-    one = RunSummary(
-        tenant, "r1", (TRACE,), "billing", 5, 9, "ok", True, 3, 2, 1, "full", "up", "of", "u-1", "prod", "x"
+    whole = RunSummary(
+        tenant, "r1", (TRACE,), "billing", 5, 9, "ok", True, 3, 2, 1, "full", "up", "of", "u", "prod", "x"
     )
-    early = CachedRun(TRACE, (TRACE,), 100, 200, "1", one)
-    late = [
-        CachedRun(TRACE, (TRACE, OTHER_TRACE), 150, 300, "2", replace(one, started_ns=4, open=False)),
-        CachedRun(
-            TRACE,
-            (TRACE, OTHER_TRACE),
-            150,
-            300,
-            "2",
-            RunSummary(tenant, "r2", (), "", 0, 0, "aborted", False, 0, 0, 0, "none"),
-        ),
-    ]
-    nothing = CachedRun(OTHER_TRACE, (OTHER_TRACE,), 1, 2, "2", None)
+    early = CachedRun("r1", (TRACE,), 100, 200, "1", whole)
+    late = CachedRun("r1", (TRACE, OTHER_TRACE), 150, 300, "2", replace(whole, started_ns=4, open=False, user_ref=None))
+    nothing = CachedRun("r2", (OTHER_TRACE,), 1, 2, "2", None)
 
     database.remember(tenant, [early])
-    database.remember(tenant, late)
-    database.remember(tenant, [early, nothing])
+    database.remember(tenant, [late, nothing])
+    database.remember(tenant, [early])
     database.remember(tenant, [])
 
-    found = database.cached(tenant, [TRACE, OTHER_TRACE, "f" * 32])
-    assert {anchor: set(runs) for anchor, runs in found.items()} == {TRACE: set(late), OTHER_TRACE: {nothing}}
+    assert database.cached(tenant, ["r1", "r2", "r3"]) == {"r1": late, "r2": nothing}
 
 
 def test_an_empty_batch_stores_nothing(database: Store, tenant: str) -> None:

@@ -194,11 +194,11 @@ def test_a_full_or_missing_temporary_folder_is_retryable(engine: Engine, tmp_pat
 
 def test_the_same_token_again_inserts_nothing_and_a_new_one_does(engine: Engine) -> None:
     token = new_token()
-    columns = {"tenant": ["t"], "what": ["run"], "name": ["n"], "trace_id": ["x"]}
+    columns = {"tenant": ["t"], "run_id": ["n"], "trace_id": ["x"]}
     for used in (token, token, new_token()):
-        engine.insert("trace_names", columns, used)
+        engine.insert("run_names", columns, used)
 
-    ((count,),) = engine.query("SELECT count() FROM runreel.trace_names")
+    ((count,),) = engine.query("SELECT count() FROM runreel.run_names")
 
     assert count == 2
 

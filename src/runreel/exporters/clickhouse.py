@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import zstandard
 
@@ -43,9 +43,9 @@ _PARTS = (
     "WHERE tenant = {tenant:String} AND sha256 IN (SELECT toFixedString(unhex(arrayJoin({names:Array(String)})), 32))"
 )
 _CACHED = (
-    "SELECT anchor, cluster, changed_ns, assembled_ns, derivation, run_id, trace_ids, agent_id, started_ns, ended_ns, "
+    "SELECT run_id, made, traces, changed_ns, assembled_ns, derivation, trace_ids, agent_id, started_ns, ended_ns, "
     "outcome, open, model_calls, tool_calls, retrievals, replayable, parent_run_id, replay_of, user_ref, env, revision "
-    "FROM runreel.runs WHERE tenant = {tenant:String} AND anchor IN {names:Array(String)}"
+    "FROM runreel.runs WHERE tenant = {tenant:String} AND run_id IN {names:Array(String)}"
 )
 
 
@@ -127,7 +127,7 @@ class ClickHouse:
         self._engine.insert("payloads", tables.payload_columns([*payloads.values()], arrived), token)
         self._engine.insert("log_events", rows.log_columns(batch.logs, arrived), token)
         traces = rows.traces_of(batch.rows, batch.logs, arrived)
-        self._engine.insert("trace_names", tables.name_columns(batch.tenant, traces), token)
+        self._engine.insert("run_names", tables.name_columns(batch.tenant, traces), token)
         self._engine.insert("traces", tables.trace_columns(batch.tenant, traces), token)
         self._engine.insert("spans", rows.span_columns(batch.rows, arrived), token)
         for sha256 in parts:
@@ -162,7 +162,7 @@ class ClickHouse:
     def recent(self, tenant: str, *, since_ns: int | None, limit: int, offset: int) -> Sequence[Trace]:
         """Return traces with steps, latest start first."""
         found = self._engine.query(
-            "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints, instances FROM runreel.trace_news "
+            "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints FROM runreel.trace_news "
             "WHERE tenant = {tenant:String} AND steps = 1 AND started_ns >= {since:UInt64} "
             "ORDER BY started_ns DESC, trace_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}",
             {"tenant": tenant, "since": max(0, since_ns or 0), "limit": limit, "offset": offset},
@@ -172,29 +172,29 @@ class ClickHouse:
     def traces(self, tenant: str, trace_ids: Sequence[str]) -> Sequence[Trace]:
         """Return what is known of these traces."""
         sql = (
-            "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints, instances FROM runreel.trace_news "
+            "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints FROM runreel.trace_news "
             "WHERE tenant = {tenant:String} AND trace_id IN {names:Array(String)} ORDER BY trace_id"
         )
         return [tables.trace(row) for row in self._by_name(sql, tenant, trace_ids)]
 
-    def named(self, tenant: str, what: Literal["run", "instance"], names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """Return the traces in which a sender used one of these names."""
+    def named(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return, by run id, the traces with spans that name the run."""
         sql = (
-            "SELECT DISTINCT name, trace_id FROM runreel.trace_names WHERE tenant = {tenant:String} "
-            "AND what = {what:String} AND name IN {names:Array(String)} ORDER BY name, trace_id"
+            "SELECT DISTINCT run_id, trace_id FROM runreel.run_names "
+            "WHERE tenant = {tenant:String} AND run_id IN {names:Array(String)} ORDER BY run_id, trace_id"
         )
         found: dict[str, list[str]] = {}
-        for name, trace_id in self._by_name(sql, tenant, names, {"what": what}):
+        for name, trace_id in self._by_name(sql, tenant, run_ids):
             found.setdefault(name, []).append(trace_id)
         return found
 
     def starting_with(self, tenant: str, prefix: str, limit: int) -> Sequence[str]:
-        """Return ids of traces with steps: the trace id, or what the sender called the run, starts with the prefix."""
+        """Return ids of traces with steps whose own id, or that of a run they name, starts with the prefix."""
         found = self._engine.query(
             "SELECT trace_id FROM runreel.trace_news WHERE tenant = {tenant:String} AND steps = 1 AND "
             "(startsWith(trace_id, {prefix:String}) OR trace_id IN ("
-            "SELECT trace_id FROM runreel.trace_names WHERE tenant = {tenant:String} AND what = 'run' "
-            "AND startsWith(name, {prefix:String}))) ORDER BY trace_id LIMIT {limit:UInt64}",
+            "SELECT trace_id FROM runreel.run_names WHERE tenant = {tenant:String} "
+            "AND startsWith(run_id, {prefix:String}))) ORDER BY trace_id LIMIT {limit:UInt64}",
             {"tenant": tenant, "prefix": prefix, "limit": limit},
         )
         return [trace_id for (trace_id,) in found]
@@ -231,17 +231,14 @@ class ClickHouse:
             found[name] = StoredPart(name, size, media_type, raw)
         return found
 
-    def cached(self, tenant: str, anchors: Sequence[str]) -> Mapping[str, Sequence[CachedRun]]:
-        """Return, by anchor, the lines of the latest assembly."""
-        found: dict[str, list[CachedRun]] = {}
-        for row in self._by_name(_CACHED, tenant, anchors):
+    def cached(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, CachedRun]:
+        """Return, by run id, the line of the latest assembly."""
+        found: dict[str, CachedRun] = {}
+        for row in self._by_name(_CACHED, tenant, run_ids):
             run = tables.cached_run(tenant, row)
-            others = found.get(run.anchor, [])
-            if not others or run.assembled_ns > others[0].assembled_ns:
-                found[run.anchor] = [run]
-            elif run.assembled_ns == others[0].assembled_ns:
-                others.append(run)
-        return {anchor: list(dict.fromkeys(runs)) for anchor, runs in found.items()}
+            if run.run_id not in found or run.assembled_ns > found[run.run_id].assembled_ns:
+                found[run.run_id] = run
+        return found
 
     def remember(self, tenant: str, runs: Sequence[CachedRun]) -> None:
         """Write lines of the cache."""
@@ -254,13 +251,12 @@ class ClickHouse:
         sql: str,
         tenant: str,
         names: Sequence[str],
-        more: Mapping[str, Any] | None = None,
         binary: Sequence[str] = (),
     ) -> Iterator[Sequence[Any]]:
         """Run a query over many names in pieces."""
         unique = list(dict.fromkeys(names))
         for start in range(0, len(unique), _CHUNK):
-            asked = {"tenant": tenant, "names": unique[start : start + _CHUNK], **(more or {})}
+            asked = {"tenant": tenant, "names": unique[start : start + _CHUNK]}
             yield from self._engine.query(sql, asked, binary=binary)
 
 

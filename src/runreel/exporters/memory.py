@@ -4,7 +4,6 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 from runreel.errors import CorruptError, NotFoundError
 from runreel.exporters import rows
@@ -31,8 +30,8 @@ class Memory:
         self._payloads: dict[Key, Payload] = {}
         self._parts: dict[Key, Part] = {}
         self._traces: dict[Key, Trace] = {}
-        self._names: dict[tuple[str, str, str], set[str]] = {}
-        self._cached: dict[Key, tuple[CachedRun, ...]] = {}
+        self._named: dict[Key, set[str]] = {}
+        self._cached: dict[Key, CachedRun] = {}
 
     def start(self) -> None:
         """Nothing to open."""
@@ -68,12 +67,9 @@ class Memory:
             max(old.ended_ns, new.ended_ns),
             max(old.changed_ns, new.changed_ns),
             tuple(sorted({*old.run_hints, *new.run_hints})),
-            tuple(sorted({*old.instances, *new.instances})),
         )
         for name in new.run_hints:
-            self._names.setdefault((tenant, "run", name), set()).add(new.trace_id)
-        for name in new.instances if new.steps else ():
-            self._names.setdefault((tenant, "instance", name), set()).add(new.trace_id)
+            self._named.setdefault((tenant, name), set()).add(new.trace_id)
 
     # --- Database ---
 
@@ -92,12 +88,12 @@ class Memory:
         wanted = sorted(set(trace_ids))
         return [self._traces[tenant, trace_id] for trace_id in wanted if (tenant, trace_id) in self._traces]
 
-    def named(self, tenant: str, what: Literal["run", "instance"], names: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """Return the traces in which a sender used one of these names."""
-        return {name: sorted(self._names[tenant, what, name]) for name in names if (tenant, what, name) in self._names}
+    def named(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """Return, by run id, the traces with spans that name the run."""
+        return {name: sorted(self._named[tenant, name]) for name in run_ids if (tenant, name) in self._named}
 
     def starting_with(self, tenant: str, prefix: str, limit: int) -> Sequence[str]:
-        """Return ids of traces with steps: the trace id, or what the sender called the run, starts with the prefix."""
+        """Return ids of traces with steps whose own id, or that of a run they name, starts with the prefix."""
         found = sorted(
             trace.trace_id
             for (owner, _), trace in self._traces.items()
@@ -126,19 +122,17 @@ class Memory:
             sha256: StoredPart(sha256, len(part.data), part.media_type, part.data) for sha256, part in found.items()
         }
 
-    def cached(self, tenant: str, anchors: Sequence[str]) -> Mapping[str, Sequence[CachedRun]]:
-        """Return, by anchor, the lines of the latest assembly."""
-        return {anchor: self._cached[tenant, anchor] for anchor in anchors if (tenant, anchor) in self._cached}
+    def cached(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, CachedRun]:
+        """Return, by run id, the line of the latest assembly."""
+        return {run_id: self._cached[tenant, run_id] for run_id in run_ids if (tenant, run_id) in self._cached}
 
     def remember(self, tenant: str, runs: Sequence[CachedRun]) -> None:
-        """Keep lines of the cache: of each anchor those of the latest assembly."""
+        """Keep lines of the cache."""
         with self._lock:
-            for anchor in {run.anchor for run in runs}:
-                lines = [*self._cached.get((tenant, anchor), ()), *(run for run in runs if run.anchor == anchor)]
-                latest = max(line.assembled_ns for line in lines)
-                self._cached[tenant, anchor] = tuple(
-                    dict.fromkeys(line for line in lines if line.assembled_ns == latest)
-                )
+            for run in runs:
+                before = self._cached.get((tenant, run.run_id))
+                if before is None or before.assembled_ns <= run.assembled_ns:
+                    self._cached[tenant, run.run_id] = run
 
     # --- BlobStore ---
 

@@ -239,10 +239,11 @@ def traces_of(rows: Sequence[SpanRow], logs: Sequence[LogEvent], changed_ns: int
     for row in rows:
         news = found.setdefault(row.span.key.trace_id, _News())
         news.steps = news.steps or row.facts.kind != "other"
-        news.started.append(row.span.start_ns)
-        news.ended.append(row.span.end_ns)
+        # Odd times are marked by the schema processor: the year 2554 must not make a run the newest.
+        if not any(mark.startswith("time:") for mark in row.span.marks):
+            news.started.append(row.span.start_ns)
+            news.ended.append(row.span.end_ns)
         news.hints.add(searchable(row.facts.run_hint))
-        news.instances.add(attribute(row.span.resource, "service.instance.id"))
     for log in logs:
         if log.trace_id:
             found.setdefault(log.trace_id, _News())
@@ -254,7 +255,6 @@ def traces_of(rows: Sequence[SpanRow], logs: Sequence[LogEvent], changed_ns: int
             max(news.ended, default=0),
             changed_ns,
             tuple(sorted(news.hints - {""})),
-            tuple(sorted(news.instances - {""})),
         )
         for trace_id, news in found.items()
     ]
@@ -266,4 +266,3 @@ class _News:
     started: list[int] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
     hints: set[str] = field(default_factory=set)
-    instances: set[str] = field(default_factory=set)

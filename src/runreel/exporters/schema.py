@@ -100,20 +100,14 @@ TYPES: Mapping[str, Mapping[str, str]] = {
         "ended_ns": "UInt64",
         "changed_ns": "UInt64",
         "run_hints": "Array(String)",
-        "instances": "Array(String)",
     },
-    "trace_names": {
-        "tenant": "LowCardinality(String)",
-        "what": "LowCardinality(String)",
-        "name": "String",
-        "trace_id": "String",
-    },
+    "run_names": {"tenant": "LowCardinality(String)", "run_id": "String", "trace_id": "String"},
     "runs": dict.fromkeys(
         ("tenant", "derivation", "agent_id", "outcome", "replayable", "env"), "LowCardinality(String)"
     )
     | dict.fromkeys(("started_ns", "ended_ns", "changed_ns", "assembled_ns"), "UInt64")
-    | dict.fromkeys(("run_id", "anchor", "revision", "parent_run_id", "replay_of", "user_ref"), "String")
-    | dict.fromkeys(("cluster", "trace_ids"), "Array(String)")
+    | dict.fromkeys(("run_id", "revision", "parent_run_id", "replay_of", "user_ref"), "String")
+    | dict.fromkeys(("traces", "trace_ids"), "Array(String)")
     | dict.fromkeys(("model_calls", "tool_calls", "retrievals"), "UInt32")
-    | {"open": "Bool"},
+    | {"open": "Bool", "made": "Bool"},
 }

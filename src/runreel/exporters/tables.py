@@ -34,39 +34,36 @@ def trace_columns(tenant: str, traces: Sequence[Trace]) -> Columns:
         "ended_ns": [trace.ended_ns for trace in traces],
         "changed_ns": [trace.changed_ns for trace in traces],
         "run_hints": [list(trace.run_hints) for trace in traces],
-        "instances": [list(trace.instances) for trace in traces],
     }
 
 
 def name_columns(tenant: str, traces: Sequence[Trace]) -> Columns:
-    """Return the columns of table `trace_names`."""
-    names = [("run", name, trace.trace_id) for trace in traces for name in trace.run_hints]
-    names += [("instance", name, trace.trace_id) for trace in traces if trace.steps for name in trace.instances]
+    """Return the columns of table `run_names`."""
+    names = [(name, trace.trace_id) for trace in traces for name in trace.run_hints]
     return {
         "tenant": [tenant] * len(names),
-        "what": [what for what, _, _ in names],
-        "name": [name for _, name, _ in names],
-        "trace_id": [trace_id for _, _, trace_id in names],
+        "run_id": [name for name, _ in names],
+        "trace_id": [trace_id for _, trace_id in names],
     }
 
 
 def trace(row: Sequence[Any]) -> Trace:
     """Return a row of view `trace_news`."""
-    trace_id, steps, started_ns, ended_ns, changed_ns, hints, instances = row
-    return Trace(trace_id, bool(steps), started_ns, ended_ns, changed_ns, tuple(hints), tuple(instances))
+    trace_id, steps, started_ns, ended_ns, changed_ns, hints = row
+    return Trace(trace_id, bool(steps), started_ns, ended_ns, changed_ns, tuple(hints))
 
 
 def cached_line(tenant: str, run: CachedRun) -> dict[str, Any]:
     """Return a row of table `runs`."""
-    summary = run.summary or RunSummary(tenant, "", (), "", 0, 0, "ok", False, 0, 0, 0, "none")
+    summary = run.summary or RunSummary(tenant, run.run_id, (), "", 0, 0, "ok", False, 0, 0, 0, "none")
     return {
         "tenant": tenant,
-        "anchor": run.anchor,
-        "cluster": list(run.cluster),
+        "run_id": searchable(run.run_id),
+        "made": run.summary is not None,
+        "traces": list(run.traces),
         "changed_ns": run.changed_ns,
         "assembled_ns": run.assembled_ns,
         "derivation": run.derivation,
-        "run_id": searchable(summary.run_id),
         "trace_ids": list(summary.trace_ids),
         "agent_id": searchable(summary.agent_id),
         "started_ns": summary.started_ns,
@@ -87,10 +84,10 @@ def cached_line(tenant: str, run: CachedRun) -> dict[str, Any]:
 
 def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
     """Return what `cached_line` made the row from: the cache's own columns, then those of the summary."""
-    anchor, cluster, changed_ns, assembled_ns, derivation, run_id, trace_ids, agent_id, started_ns, ended_ns = row[:10]
+    run_id, made, traces, changed_ns, assembled_ns, derivation, trace_ids, agent_id, started_ns, ended_ns = row[:10]
     outcome, open_, models, tools, retrievals, replayable, parent, replay_of, user, env, revision = row[10:]
     summary = None
-    if run_id:
+    if made:
         summary = RunSummary(
             tenant=tenant,
             run_id=run_id,
@@ -110,4 +107,4 @@ def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
             env=env,
             revision=revision,
         )
-    return CachedRun(anchor, tuple(cluster), changed_ns, assembled_ns, derivation, summary)
+    return CachedRun(run_id, tuple(traces), changed_ns, assembled_ns, derivation, summary)

@@ -111,8 +111,7 @@ CREATE TABLE IF NOT EXISTS runreel.traces
     started_ns SimpleAggregateFunction(min, UInt64),
     ended_ns SimpleAggregateFunction(max, UInt64),
     changed_ns SimpleAggregateFunction(max, UInt64),
-    run_hints SimpleAggregateFunction(groupUniqArrayArray, Array(String)),
-    instances SimpleAggregateFunction(groupUniqArrayArray, Array(String))
+    run_hints SimpleAggregateFunction(groupUniqArrayArray, Array(String))
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (tenant, trace_id)
@@ -128,34 +127,33 @@ SELECT
     min(t.started_ns) AS started_ns,
     max(t.ended_ns) AS ended_ns,
     max(t.changed_ns) AS changed_ns,
-    arraySort(groupUniqArrayArray(t.run_hints)) AS run_hints,
-    arraySort(groupUniqArrayArray(t.instances)) AS instances
+    arraySort(groupUniqArrayArray(t.run_hints)) AS run_hints
 FROM runreel.traces AS t
 GROUP BY t.tenant, t.trace_id;
 
--- From what a sender calls a run, or an instance of a service, back to the traces.
-CREATE TABLE IF NOT EXISTS runreel.trace_names
+-- From the run that spans name to their traces: one run may be in several.
+CREATE TABLE IF NOT EXISTS runreel.run_names
 (
     tenant LowCardinality(String),
-    what LowCardinality(String),
-    name String CODEC(ZSTD(1)),
+    run_id String CODEC(ZSTD(1)),
     trace_id String CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
-ORDER BY (tenant, what, name, trace_id)
+ORDER BY (tenant, run_id, trace_id)
 SETTINGS index_granularity = 1024, old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
     max_cleanup_delay_period = 2, non_replicated_deduplication_window = 1000, fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- A cache: every row can be made again from spans and log events. `anchor` is the smallest trace id of the traces that
--- were assembled together; of the rows of an anchor only those with the newest `assembled_ns` count.
+-- A cache: every row can be made again from spans and log events. Of the rows of a run only the one with the newest
+-- `assembled_ns` counts: a late span may move the start, and with it the place in this order. `made` is false where the
+-- traces turned out to hold no such run.
 CREATE TABLE IF NOT EXISTS runreel.runs
 (
     tenant LowCardinality(String),
     started_ns UInt64 CODEC(Delta, ZSTD(1)),
     run_id String CODEC(ZSTD(1)),
-    anchor String CODEC(ZSTD(1)),
-    cluster Array(String) CODEC(ZSTD(1)),
+    made Bool,
+    traces Array(String) CODEC(ZSTD(1)),
     changed_ns UInt64 CODEC(ZSTD(1)),
     assembled_ns UInt64 CODEC(ZSTD(1)),
     derivation LowCardinality(String),
@@ -174,10 +172,10 @@ CREATE TABLE IF NOT EXISTS runreel.runs
     user_ref String CODEC(ZSTD(1)),
     env LowCardinality(String),
     started DateTime64(9, 'UTC') MATERIALIZED fromUnixTimestamp64Nano(toInt64(least(started_ns, 9223372036000000000)), 'UTC'),
-    INDEX by_anchor anchor TYPE bloom_filter GRANULARITY 1
+    INDEX by_run run_id TYPE bloom_filter GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(assembled_ns)
-ORDER BY (tenant, started_ns, run_id, anchor)
+ORDER BY (tenant, started_ns, run_id)
 SETTINGS index_granularity = 1024, old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
     max_cleanup_delay_period = 2, non_replicated_deduplication_window = 1000, fsync_after_insert = 1,
     fsync_part_directory = 1;
