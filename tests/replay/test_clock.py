@@ -114,3 +114,15 @@ def test_asyncio_that_was_imported_before_sleeps_on_the_same_clock():
         asyncio.run(asyncio.sleep(7))
         assert clock.now_ns == {START // 1000 * 1000} + 7_000_000_000
     """)
+
+
+def test_the_clock_brings_no_test_framework_into_the_agents_process():
+    run_python("""
+        import sys
+        import runreel.replay.child
+        assert "pytest" not in sys.modules, "pytest"
+        try:
+            import pytest
+        except ModuleNotFoundError:
+            raise AssertionError("pytest cannot be imported any more")
+    """)

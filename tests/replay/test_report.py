@@ -12,11 +12,8 @@ from runreel.replay.values import Divergence, Nearest, Replayed
 EMAIL = "dana.fields@example.com"
 
 
-class Redactor:
-    """Knows one address."""
-
-    def text(self, text):
-        return text.replace(EMAIL, "<EMAIL_7f3a9c02>")
+def redact(text):
+    return text.replace(EMAIL, "<EMAIL_7f3a9c02>")
 
 
 def changed(was, now, **rest):
@@ -43,9 +40,9 @@ def replayed(*divergences, **rest):
     return Replayed("r1", "frozen", verdict, divergences, **fields)
 
 
-def printed(result, cleaner=None):
+def printed(result, clean=None):
     out = io.StringIO()
-    report.render(result, Console(file=out, width=100), cleaner)
+    report.render(result, Console(file=out, width=100), clean)
     return out.getvalue()
 
 
@@ -95,7 +92,7 @@ def test_with_a_redactor_the_live_text_is_shown_redacted_around_the_difference()
     was = "x" * 500 + " pay <EMAIL_7f3a9c02> now" + "y" * 500
     now = "x" * 500 + f" pay {EMAIL} later" + "y" * 500
 
-    recorded, live = report.shown(changed(was, now), Redactor())
+    recorded, live = report.shown(changed(was, now), redact)
 
     assert "pay <EMAIL_7f3a9c02> now" in recorded
     assert "pay <EMAIL_7f3a9c02> later" in live
@@ -106,7 +103,7 @@ def test_with_a_redactor_the_live_text_is_shown_redacted_around_the_difference()
 def test_a_call_that_was_never_recorded_shows_only_what_it_asked():
     extra = Divergence("unrecorded_call", kind="tool", name="mail", replayed=3, now={"to": EMAIL}, has_now=True)
 
-    assert report.shown(extra, Redactor()) == ("", '{"to":"<EMAIL_7f3a9c02>"}')
+    assert report.shown(extra, redact) == ("", '{"to":"<EMAIL_7f3a9c02>"}')
     assert EMAIL not in printed(replayed(extra))
     assert "at call 3 of the replay, tool mail" in printed(replayed(extra))
 

@@ -1,8 +1,13 @@
 """`runreel replay RUN`: run the agent again, everything answered from the record; 0 identical, 2 diverged."""
 
 import argparse
+import importlib.util
 import json
+import os
 import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 
 from runreel.canonical import freeze
 from runreel.cli import common
@@ -41,12 +46,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay and report; return 0, 2 or 125."""
     from runreel.replay import report
-    from runreel.replay.cleaning import cleaner_of
     from runreel.replay.engine import NOT_GIVEN, replay
 
     tools, given = _tools(args.tool), _input(args.input)
     recorded = common.load(args, args.run)
-    key, cleaner = cleaner_of(args.home, recorded.tenant)
+    key, clean = _redaction(args, recorded.tenant)
     replayed = replay(
         recorded,
         args.agent,
@@ -57,13 +61,41 @@ def run(args: argparse.Namespace) -> int:
         on_divergence=args.on_divergence,
         timeout_s=args.timeout,
         stdout=sys.stderr.fileno() if args.json else None,
-        cleaner=cleaner,
     )
     if args.json:
-        common.show_json(report.document(replayed, cleaner))
+        common.show_json(report.document(replayed, clean))
     else:
-        report.render(replayed, common.console(), cleaner)
+        report.render(replayed, common.console(), clean)
     return replayed.exit_status
+
+
+def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Callable[[str], str] | None]:
+    """Return the key that the run was recorded with, where this machine has it, and what redacts live text with it.
+
+    A run read from a reel may come from anywhere: its tokens are unified unproved, unless a key is given on purpose.
+    """
+    from runreel.processors.redact import Redactor, load_key
+    from runreel.processors.redact.keys import VARIABLE
+
+    given = VARIABLE in os.environ
+    stored = (args.home / "keys" / f"{tenant}.json").is_file() and not Path(args.run).is_file()
+    if not given and not stored:
+        return None, None
+    key = load_key(args.home, tenant)
+    if importlib.util.find_spec("presidio_analyzer") is None:
+        return key.secret, None
+
+    @cache
+    def redactor() -> Redactor:
+        return Redactor(key)  # takes seconds, and is wanted only where something diverged
+
+    def clean(text: str) -> str:
+        try:
+            return redactor().text(text)
+        except Exception:  # noqa: BLE001 - a detector may raise anything; what it could not redact is not shown
+            return "(withheld: it could not be redacted)"
+
+    return key.secret, clean
 
 
 def _tools(given: list[str]) -> dict[str, str]:

@@ -1,11 +1,9 @@
 """Live text made fit to be shown: through the redactor where it is installed, else without what could be personal."""
 
 import re
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from runreel.semconv.secrets import find_secrets
-from runreel.values import CleanBatch, RawBatch
 
 # What may be somebody's: anything around an "@", and longer runs of digits with what people put between them.
 _PERSONAL = re.compile(r"[^\s\"'<>()\[\]{},;]*@[^\s\"'<>()\[\]{},;]*|\+?\d[\d ().:-]{5,}\d")
@@ -13,16 +11,8 @@ _PERSONAL = re.compile(r"[^\s\"'<>()\[\]{},;]*@[^\s\"'<>()\[\]{},;]*|\+?\d[\d ()
 _ADDRESS = re.compile(r"\d{1,3}(\.\d{1,3}){3}(:\d+)?")
 
 
-class Cleaner(Protocol):
-    """Takes what is personal out of what a replay saw. Thread-safe."""
-
-    def batch(self, batch: RawBatch) -> CleanBatch:
-        """Redact what the replay recorded of itself."""
-        ...
-
-    def text(self, text: str) -> str:
-        """Redact a text, for people to read."""
-        ...
+Clean = Callable[[str], str]
+"""Redacts a text for people to read: the redactor, where it is installed and has its key."""
 
 
 def mask(text: str) -> str:

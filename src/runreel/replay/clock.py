@@ -11,9 +11,18 @@ import time
 from types import ModuleType
 from typing import Any
 
-import time_machine
-
 from runreel.replay.imports import when_imported
+
+# time-machine imports pytest where it is installed, to offer it a fixture: a third of a second, and an agent that asks
+# whether it is being tested would get another answer than it was recorded with.
+if "pytest" in sys.modules:
+    import time_machine
+else:
+    sys.modules["pytest"] = None  # type: ignore[assignment]
+    try:
+        import time_machine
+    finally:
+        del sys.modules["pytest"]
 
 # A sleeping task waits for real for this share of its time: tasks wake up in the order of their sleeps, and one that
 # sleeps in an endless loop leaves room for the others.

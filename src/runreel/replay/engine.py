@@ -16,7 +16,6 @@ from typing import IO, Any
 from runreel.canonical import Bindings, dumps, freeze
 from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
 from runreel.replay import outcome, tape
-from runreel.replay.cleaning import Cleaner
 from runreel.replay.host import Host
 from runreel.replay.matching import Matcher
 from runreel.replay.protocol import Channel, Frame
@@ -64,7 +63,7 @@ def replay(
     env: Mapping[str, str] | None = None,
     timeout_s: float = 600.0,
     stdout: int | IO[bytes] | None = None,
-    cleaner: Cleaner | None = None,
+    redact: outcome.Redact | None = None,
 ) -> Replayed:
     """Run the agent again with every outside call answered from the record, and compare what it asks for.
 
@@ -81,8 +80,8 @@ def replay(
         env: The agent's environment, before credentials are scrubbed from it; None is ours.
         timeout_s: How long the agent may run; then it is killed and the replay is not comparable.
         stdout: Where the agent's output goes; None is our own. It is stored nowhere.
-        cleaner: The redactor, for what the replay records and reports; without it live values are not shown, and the
-            replay's own run stays in memory.
+        redact: The redactor's `process`, for what the replay records of itself; without it that holds live values, and
+            must stay in memory.
 
     Raises RefusedError before the agent starts where the run or the agent cannot be replayed so, EntryPointError where
     the entry does not import, UsageError where it is not known, ReplayError where the agent's process broke down.
@@ -104,7 +103,7 @@ def replay(
         exit_code, timed_out = _serve(host, sandboxed, channel, timeout_s)
         _require_started(run, host, exit_code)
         seen = outcome.Seen(host, exit_code, timed_out, sandboxed.attempts, sandboxed.isolation)
-    return outcome.judge(arranged, seen, cleaner=cleaner, duration_s=time.monotonic() - started)
+    return outcome.judge(arranged, seen, redact=redact, duration_s=time.monotonic() - started)
 
 
 def entry_of(run: Run, agent: str | None) -> Entry:

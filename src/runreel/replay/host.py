@@ -18,7 +18,7 @@ from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.values import Value
 
 # An agent that goes on asking after so many calls without an answer is in a loop that only an answer would end.
-MOST_REFUSALS = 1000
+MOST_REFUSALS = 200
 
 
 @dataclass(slots=True)

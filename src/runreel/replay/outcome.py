@@ -1,13 +1,13 @@
 """What a replay came to: the divergences in order, the network attempts, the replay's own run, the verdict."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from runreel import otlp
 from runreel.canonical import Bindings, Mismatch
 from runreel.errors import DecodeError
-from runreel.replay.cleaning import Cleaner, mask
+from runreel.replay.cleaning import mask
 from runreel.replay.host import Host
 from runreel.replay.sandbox import Attempt, Isolation, NetworkAttempt, merge
 from runreel.replay.tape import Tape
@@ -15,7 +15,9 @@ from runreel.replay.unifying import tokens_in
 from runreel.replay.values import Divergence, Replayed, Verdict
 from runreel.runs.assemble import assemble
 from runreel.runs.identity import group
-from runreel.values import LogEvent, Run, Span
+from runreel.values import CleanBatch, LogEvent, RawBatch, Run, Span
+
+Redact = Callable[[RawBatch], CleanBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +31,14 @@ class Seen:
     isolation: Isolation
 
 
-def judge(tape: Tape, seen: Seen, *, cleaner: Cleaner | None, duration_s: float) -> Replayed:
-    """Put everything together. Without a cleaner the replay's own run stays as it is, in memory."""
+def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -> Replayed:
+    """Put everything together. Without a redactor the replay's own run stays as it is, in memory."""
     host, matcher = seen.host, seen.host.matcher
     ended = dict(host.told.get("ended", {}))
-    findings, notes = _network(seen, cleaner)
+    findings, notes = _network(seen)
     divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised" or seen.timed_out)
     divergences = _in_order(divergences, findings, host.network_at)
-    run, redacted = _own_run(tape.run, host, cleaner)
+    run, redacted = _own_run(tape.run, host, redact)
     if not divergences:
         divergences = tuple(_output_divergences(tape, seen, ended, run))
     verdict: Verdict = "diverged" if any(one.fails for one in divergences) else "same"
@@ -66,9 +68,8 @@ def judge(tape: Tape, seen: Seen, *, cleaner: Cleaner | None, duration_s: float)
 # --- the network ------------------------------------------------------------------------------------------------------
 
 
-def _network(seen: Seen, cleaner: Cleaner | None) -> tuple[tuple[NetworkAttempt, ...], tuple[str, ...]]:
-    clean = mask if cleaner is None else cleaner.text
-    merged = merge(seen.attempts, seen.host.network, watched=seen.isolation.notify, clean=clean)
+def _network(seen: Seen) -> tuple[tuple[NetworkAttempt, ...], tuple[str, ...]]:
+    merged = merge(seen.attempts, seen.host.network, watched=seen.isolation.notify, clean=mask)
     return merged.findings, tuple(f"network, no finding: {attempt}" for attempt in merged.notes)
 
 
@@ -141,7 +142,7 @@ def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> lis
 # --- the replay's own run ---------------------------------------------------------------------------------------------
 
 
-def _own_run(recorded: Run, host: Host, cleaner: Cleaner | None) -> tuple[Run | None, bool]:
+def _own_run(recorded: Run, host: Host, redact: Redact | None) -> tuple[Run | None, bool]:
     """Assemble what the replay recorded of itself; the largest run, where it made several."""
     spans: list[Span] = []
     logs: list[LogEvent] = []
@@ -151,12 +152,12 @@ def _own_run(recorded: Run, host: Host, cleaner: Cleaner | None) -> tuple[Run | 
         except DecodeError as error:
             host.notes[f"an export of the replay was not OTLP: {error}"] = None
             continue
-        whole = batch if cleaner is None else cleaner.batch(batch)
+        whole = batch if redact is None else redact(batch)
         spans += whole.spans
         logs += whole.logs
     groups = group(spans, logs)
     if not groups:
-        return None, cleaner is not None
+        return None, redact is not None
     run_id, (own_spans, own_logs) = max(groups.items(), key=lambda item: (len(item[1][0]), item[0]))
     run = assemble(own_spans, own_logs, run_id=run_id)
-    return replace(run, replay_of=recorded.run_id), cleaner is not None
+    return replace(run, replay_of=recorded.run_id), redact is not None

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from runreel.canonical import dumps
-from runreel.replay.cleaning import Cleaner, common, describe, mask
+from runreel.replay.cleaning import Clean, common, describe, mask
 from runreel.replay.values import Divergence, Replayed
 from runreel.text import one_line
 from runreel.values import Kind, Value
@@ -29,7 +29,7 @@ _VERDICTS = {
 }
 
 
-def render(replayed: Replayed, console: Console, cleaner: Cleaner | None = None) -> None:
+def render(replayed: Replayed, console: Console, clean: Clean | None = None) -> None:
     """Print the report."""
     word, style = _VERDICTS[replayed.verdict]
     line = Text(f"{replayed.mode} replay of {replayed.of}: ")
@@ -39,21 +39,21 @@ def render(replayed: Replayed, console: Console, cleaner: Cleaner | None = None)
         line.append(f", {count} divergence" + ("s" if count > 1 else ""))
     console.print(line)
     for number, divergence in enumerate(replayed.divergences[:_MOST_SHOWN], 1):
-        _print_divergence(console, number, divergence, cleaner)
+        _print_divergence(console, number, divergence, clean)
     if count > _MOST_SHOWN:
         console.print(Text(f"  … {count - _MOST_SHOWN} more: --json lists them all"))
     for fact in _facts(replayed):
         console.print(Text(f"  {one_line(fact)}", "dim"), soft_wrap=True)
 
 
-def _print_divergence(console: Console, number: int, divergence: Divergence, cleaner: Cleaner | None) -> None:
+def _print_divergence(console: Console, number: int, divergence: Divergence, clean: Clean | None) -> None:
     head = Text(f"  {number}. ")
     head.append(divergence.type, "bold red" if divergence.fails else "bold")
     head.append(f" {one_line(place(divergence))}")
     console.print(head, soft_wrap=True)
     if divergence.reason:
         console.print(Text(f"     {one_line(_reason(divergence))}"), soft_wrap=True)
-    was, now = shown(divergence, cleaner)
+    was, now = shown(divergence, clean)
     if divergence.has_was:
         console.print(Text.assemble("     was  ", (one_line(was, _WIDTH), "green")), soft_wrap=True)
     if divergence.has_now:
@@ -127,7 +127,7 @@ def _answered(replayed: Replayed) -> str:
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
-def shown(divergence: Divergence, cleaner: Cleaner | None) -> tuple[str, str]:
+def shown(divergence: Divergence, clean: Clean | None) -> tuple[str, str]:
     """Return the recorded and the live value as they may be shown, around the place where they differ.
 
     The recorded one is redacted. The live one goes through the redactor; without one, of its texts only the length and
@@ -135,13 +135,13 @@ def shown(divergence: Divergence, cleaner: Cleaner | None) -> tuple[str, str]:
     """
     was, now = _text(divergence.was), _text(divergence.now)
     if not divergence.has_was:
-        return "", _live(divergence.now, cleaner)
+        return "", _live(divergence.now, clean)
     if not divergence.has_now:
         return _quoted(was), ""
     if divergence.now is None:
         return _quoted(was), "nothing"
-    if cleaner is not None:
-        now = cleaner.text(now)
+    if clean is not None:
+        now = clean(now)
         was_whole = "nothing" if divergence.was is None else was
         start = max(common(was_whole, now) - _AROUND, 0)
         return _window(was_whole, start), _window(now, start)
@@ -152,9 +152,9 @@ def shown(divergence: Divergence, cleaner: Cleaner | None) -> tuple[str, str]:
     return _quoted(was), _live(divergence.now, None)
 
 
-def _live(value: Value, cleaner: Cleaner | None) -> str:
-    if cleaner is not None:
-        return cleaner.text(_text(value))
+def _live(value: Value, clean: Clean | None) -> str:
+    if clean is not None:
+        return clean(_text(value))
     if isinstance(value, str):
         return describe(value, None)
     if value is None or isinstance(value, bool):
@@ -185,13 +185,13 @@ def _window(text: str, start: int) -> str:
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def document(replayed: Replayed, cleaner: Cleaner | None = None) -> dict[str, Any]:
+def document(replayed: Replayed, clean: Clean | None = None) -> dict[str, Any]:
     """Return the report with stable field names. Live values in it are redacted as on the terminal."""
     return {
         "run_id": replayed.of,
         "mode": replayed.mode,
         "verdict": replayed.verdict,
-        "divergences": [_divergence_document(one, cleaner) for one in replayed.divergences],
+        "divergences": [_divergence_document(one, clean) for one in replayed.divergences],
         "answered": [
             {"kind": kind, "name": name, "count": count} for (kind, name), count in sorted(replayed.answered.items())
         ],
@@ -209,8 +209,8 @@ def document(replayed: Replayed, cleaner: Cleaner | None = None) -> dict[str, An
     }
 
 
-def _divergence_document(divergence: Divergence, cleaner: Cleaner | None) -> dict[str, Any]:
-    was, now = shown(divergence, cleaner)
+def _divergence_document(divergence: Divergence, clean: Clean | None) -> dict[str, Any]:
+    was, now = shown(divergence, clean)
     return {
         "type": divergence.type,
         "fails": divergence.fails,
@@ -238,5 +238,5 @@ def _divergence_document(divergence: Divergence, cleaner: Cleaner | None) -> dic
     }
 
 
-def to_json(replayed: Replayed, cleaner: Cleaner | None = None) -> str:
-    return json.dumps(document(replayed, cleaner), ensure_ascii=False)
+def to_json(replayed: Replayed, clean: Clean | None = None) -> str:
+    return json.dumps(document(replayed, clean), ensure_ascii=False)

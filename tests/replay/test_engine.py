@@ -1,0 +1,411 @@
+"""Real agents, recorded by real clients and redacted, run again behind the walls with nothing live."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from model_server import serving
+from otlp_build import call, msg
+from recorded_runs import model_step, run_of, run_of_capture, tool_step
+from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
+from runreel.processors.redact import Redactor, TenantKey
+from runreel.replay.engine import entry_of, environment_of, replay
+from runreel.values import Run
+
+AGENT = str(Path(__file__).parents[1] / "agents" / "weather_agent.py")
+KEY = TenantKey("test", b"k" * 32)
+EMAIL = "dana.fields@example.com"
+
+
+@pytest.fixture(scope="session")
+def redactor():
+    return Redactor(KEY)
+
+
+@pytest.fixture
+def calls(tmp_path, monkeypatch):
+    """Say which tool bodies ran."""
+    file = tmp_path / "calls"
+    monkeypatch.setenv("TOOL_CALLS", str(file))
+    return lambda: file.read_text().split() if file.exists() else []
+
+
+@pytest.fixture
+def model(monkeypatch):
+    with serving() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server
+
+
+def shape(replayed):
+    return [(one.type, one.kind, one.recorded, one.path) for one in replayed.divergences]
+
+
+def again(run, *arguments, agent=AGENT, **rest):
+    return replay(run, agent, args=arguments, key=KEY.secret, **rest)
+
+
+CASES = {
+    "otel-genai-openai/content-span": (),
+    "otel-genai-openai/content-event": (),
+    "otel-genai-openai/content-both": (),
+    "otel-genai-openai/http-json": (),
+    "otel-genai-openai/stream": ("--stream",),
+    "otel-genai-openai/scenario-poll": ("--scenario", "poll"),
+    "otel-genai-openai/scenario-toolerror": ("--scenario", "toolerror"),
+    "otel-genai-openai/scenario-badargs": ("--scenario", "badargs"),
+    "otel-genai-openai/scenario-mixed": ("--scenario", "mixed"),
+    "otel-genai-openai/scenario-empty": ("--scenario", "empty"),
+    "otel-genai-openai/scenario-numbers": ("--scenario", "numbers"),
+    "otel-genai-openai/scenario-secret": ("--scenario", "secret"),
+    "openinference-openai/content-on": ("--instrumentation", "openinference"),
+    "openinference-openai/stream": ("--instrumentation", "openinference", "--stream"),
+    "openinference-openai/scenario-badargs": ("--instrumentation", "openinference", "--scenario", "badargs"),
+}
+
+
+@pytest.mark.parametrize(("capture", "arguments"), CASES.items(), ids=CASES)
+def test_a_recorded_run_replays_identically_with_no_tool_run_and_no_model_asked(
+    capture, arguments, redactor, calls, model
+):
+    run = run_of_capture(capture, redactor.process)
+    assert EMAIL not in json.dumps(list(run.payloads.values()), default=str)
+
+    replayed = again(run, *arguments)
+
+    assert (replayed.verdict, shape(replayed), replayed.not_reached) == ("same", [], 0)
+    assert (replayed.ended, replayed.exit_code, replayed.live_calls) == ("returned", 0, 0)
+    assert calls() == []
+    assert model.bodies == []
+    recorded = [step for step in run.steps if step.kind in ("llm", "tool")]
+    assert sum(replayed.answered.values()) + replayed.reproduced == len(recorded)
+    # The agent's own prompt holds the raw address: it is proved to be the recorded token.
+    assert (replayed.assumed, replayed.proved >= 2) == ((), True)
+    # And the replay recorded itself: the same steps again.
+    assert [(s.kind, s.name) for s in replayed.run.steps] == [(s.kind, s.name) for s in run.steps]
+    assert replayed.run.replay_of == run.run_id
+
+
+def test_without_the_key_the_bindings_are_assumed_and_listed(redactor, calls):
+    run = run_of_capture("otel-genai-openai/content-span", redactor.process)
+
+    replayed = replay(run, AGENT)
+
+    assert replayed.verdict == "same"
+    assert [token.partition("_")[0] for token in replayed.assumed] == ["<EMAIL", "<PHONE"]
+
+
+def test_the_replays_own_record_goes_through_the_redactor_where_one_is_given(redactor):
+    run = run_of_capture("otel-genai-openai/content-span", redactor.process)
+
+    replayed = again(run, redact=redactor.process)
+
+    assert replayed.redacted
+    assert EMAIL not in json.dumps(list(replayed.run.payloads.values()), default=str)
+    assert replayed.run.payloads.keys() == run.payloads.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        (("--system", "Another prompt."), ("input_mismatch", "llm", 1, "/messages/0/parts/0/content")),
+        (("--temperature", "0.2"), ("input_mismatch", "llm", 1, "/params/temperature")),
+        (("--model", "gpt-5"), ("input_mismatch", "llm", 1, "/model")),
+        (("--argument", "city", "Porto"), ("input_mismatch", "tool", 2, "/city")),
+        (("--argument", "email", "other@example.com"), ("input_mismatch", "tool", 5, "/email")),
+        (("--turns", "2"), ("missing_call", "llm", 6, "")),
+        (("--again",), ("unrecorded_call", "tool", None, "")),
+    ],
+)
+def test_a_changed_agent_diverges_at_the_step_and_field_that_changed(arguments, first, redactor, calls, model):
+    replayed = again(run_of_capture("otel-genai-openai/content-span", redactor.process), *arguments)
+
+    assert (replayed.verdict, replayed.exit_status) == ("diverged", 2)
+    assert shape(replayed)[0] == first
+    assert calls() == []
+    assert model.bodies == []
+
+
+def test_an_agent_that_swallows_the_error_does_not_turn_the_verdict(redactor):
+    run = run_of_capture("otel-genai-openai/content-span", redactor.process)
+
+    replayed = again(run, "--model", "gpt-5", "--swallow")
+
+    assert (replayed.ended, replayed.exit_code, replayed.verdict) == ("returned", 0, "diverged")
+    assert replayed.not_reached == 5
+
+
+def test_calls_of_a_turn_in_another_order_are_no_divergence(redactor):
+    replayed = again(run_of_capture("otel-genai-openai/content-span", redactor.process), "--reverse")
+
+    assert replayed.verdict == "same"
+
+
+# --- agents of the test's own
+
+
+WEATHER = run_of(
+    model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo"})], at=0),
+    tool_step(1, "get_weather", {"city": "Oslo"}, {"temp_c": -3}, at=20, call_id="call_1"),
+)
+
+ASK = """
+import json, sys
+import httpx
+
+def ask(text):
+    body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": text}], "temperature": 0, "seed": 7}
+    response = httpx.post("https://gateway.example.com/v1/chat/completions", json=body)
+    response.raise_for_status()
+    return response.json()["choices"][0]["message"]
+
+def run(tool, text="q"):
+    call = ask(text)["tool_calls"][0]
+    print(json.dumps(tool(**json.loads(call["function"]["arguments"]))))
+"""
+TOP_LEVEL = ASK + "\ndef get_weather(city): raise AssertionError('ran')\n"
+
+
+@pytest.fixture
+def agent(tmp_path, monkeypatch):
+    """Write an agent and the modules beside it; return its path."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(source, **modules):
+        for name, text in {"agent": source, **modules}.items():
+            (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        return str(tmp_path / "agent.py")
+
+    return write
+
+
+def test_a_tool_of_the_script_itself_is_answered(agent, capfd):
+    replayed = replay(WEATHER, agent(TOP_LEVEL + "run(get_weather)\n"))
+
+    assert (replayed.verdict, capfd.readouterr().out) == ("same", '{"temp_c": -3}\n')
+
+
+def test_a_tool_that_is_a_closure_is_refused_by_name_before_anything_of_the_agent_runs(agent, capfd):
+    source = (
+        ASK + "\nprint('started')\ndef main():\n    def get_weather(city): return 1\n    run(get_weather)\nmain()\n"
+    )
+
+    with pytest.raises(RefusedError) as caught:
+        replay(WEATHER, agent(source))
+
+    assert caught.value.exit_code == 125
+    assert "unstubbed: get_weather" in str(caught.value)
+    assert "--tool NAME=module:function" in str(caught.value)
+    assert capfd.readouterr().out == ""
+
+
+def test_a_closure_that_a_module_holds_is_answered_when_it_is_named(agent):
+    tools = "def make(unit):\n    def inner(city): raise AssertionError(unit)\n    return inner\nweather = make('c')\n"
+
+    replayed = replay(
+        WEATHER,
+        agent(ASK + "\nimport tools\nrun(tools.weather)\n", tools=tools),
+        tools={"get_weather": "tools:weather"},
+    )
+
+    assert replayed.verdict == "same"
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("tools:absent", "tools:absent is not there"),
+        ("nowhere:f", "nowhere does not import"),
+        ("agent:absent", "defines no absent of its own"),
+    ],
+)
+def test_a_named_function_that_cannot_be_swapped_is_refused_with_the_reason(agent, target, reason):
+    with pytest.raises(RefusedError, match="unstubbed: get_weather") as caught:
+        replay(WEATHER, agent(TOP_LEVEL + "run(get_weather)\n", tools="x = 1\n"), tools={"get_weather": target})
+
+    assert reason in str(caught.value)
+
+
+def test_a_method_of_the_script_is_answered_when_it_is_named(agent):
+    source = ASK + "\nclass Box:\n    def find(self, city): raise AssertionError\nrun(Box().find)\n"
+
+    assert replay(WEATHER, agent(source), tools={"get_weather": "agent:Box.find"}).verdict == "same"
+
+
+def test_a_callable_is_given_the_recorded_input_and_another_one_on_demand(agent, capfd):
+    recorded = run_of(
+        model_step(1, [msg("user", "q")], ["fine"], at=0),
+        res={"service.name": "case"},
+    )
+    agent(ASK + "\ndef main(text):\n    print(ask(text)['content'])\n")
+
+    given = replay(recorded, "agent:main", input="q")
+    other = replay(recorded, "agent:main", input="another")
+
+    assert (given.verdict, other.verdict) == ("same", "diverged")
+    assert shape(other) == [("input_mismatch", "llm", 1, "/messages/0/parts/0/content")]
+    assert capfd.readouterr().out == "fine\n"
+
+
+def test_an_agent_that_ends_with_an_error_after_the_last_call_is_not_the_same(agent):
+    replayed = replay(WEATHER, agent(TOP_LEVEL + "run(get_weather)\nraise ValueError('new')\n"))
+
+    assert (replayed.verdict, replayed.ended, replayed.exit_code) == ("diverged", "raised", 1)
+    assert [one.type for one in replayed.divergences] == ["output_mismatch"]
+
+
+def test_an_agents_own_exit_status_is_kept_and_noted(agent):
+    replayed = replay(WEATHER, agent(TOP_LEVEL + "run(get_weather)\nsys.exit(3)\n"))
+
+    assert (replayed.verdict, replayed.exit_code) == ("same", 3)
+    assert "the agent ended with exit status 3" in replayed.notes
+
+
+def test_an_agent_that_is_cut_off_misses_its_calls(agent):
+    replayed = replay(WEATHER, agent(TOP_LEVEL + "import os\nask('q')\nos._exit(9)\n"))
+
+    assert (replayed.exit_code, [one.type for one in replayed.divergences]) == (9, ["missing_call"])
+    assert any("exit status 9" in note for note in replayed.notes)
+
+
+def test_an_agent_that_does_not_end_is_killed_and_not_comparable(agent):
+    source = TOP_LEVEL + "run(get_weather)\nimport threading\nthreading.Event().wait()\n"
+
+    replayed = replay(WEATHER, agent(source), timeout_s=4)
+
+    assert (replayed.verdict, replayed.exit_status, replayed.ended) == ("not_comparable", 125, "timeout")
+
+
+def test_an_agent_that_asks_for_ever_is_ended(agent):
+    source = (
+        TOP_LEVEL
+        + "n = 0\nwhile True:\n    try:\n        n += 1\n        ask(f'x{n}')\n    except Exception:\n        pass\n"
+    )
+
+    replayed = replay(WEATHER, agent(source))
+
+    assert replayed.verdict == "diverged"
+    assert shape(replayed)[0] == ("input_mismatch", "llm", 1, "/messages/0/parts/0/content")
+
+
+def test_a_request_to_no_model_is_a_network_attempt_and_does_not_go_out(agent):
+    source = (
+        TOP_LEVEL + "try:\n    httpx.get('https://api.example.com/orders/dana.fields@example.com')\n"
+        "except httpx.ConnectError as error:\n    print(type(error).__name__)\nrun(get_weather)\n"
+    )
+
+    replayed = replay(WEATHER, agent(source))
+
+    assert [(one.type, one.name) for one in replayed.divergences] == [("network_attempt", "GET api.example.com")]
+    assert "dana" not in repr(replayed)
+
+
+def test_a_socket_and_a_program_that_reaches_out_are_network_attempts_and_reach_nobody(agent):
+    import socket
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setblocking(False)
+    port = listener.getsockname()[1]
+    source = TOP_LEVEL + (
+        "import socket, subprocess\n"
+        f"try:\n    socket.create_connection(('127.0.0.1', {port}), 2)\nexcept OSError as error:\n    pass\n"
+        f"code = 'import socket; socket.create_connection((\"127.0.0.1\", {port}))'\n"
+        "subprocess.run([sys.executable, '-S', '-c', code], stderr=subprocess.DEVNULL)\nrun(get_weather)\n"
+    )
+
+    replayed = replay(WEATHER, agent(source))
+
+    with listener, pytest.raises(BlockingIOError):
+        listener.accept()
+    assert replayed.verdict == "diverged"
+    assert {one.type for one in replayed.divergences} == {"network_attempt"}
+    assert any(f"127.0.0.1:{port}" in one.reason for one in replayed.divergences)
+    assert len({attempt["pid"] for attempt in replayed.network}) == 2
+
+
+def test_a_forked_process_gets_no_answer_and_the_replay_says_so(agent):
+    source = TOP_LEVEL + (
+        "import os\npid = os.fork()\nif pid == 0:\n    try:\n        get_weather('Oslo')\n    except RuntimeError:\n"
+        "        os._exit(0)\nos.waitpid(pid, 0)\nrun(get_weather)\n"
+    )
+
+    replayed = replay(WEATHER, agent(source))
+
+    assert [(one.type, one.name) for one in replayed.divergences] == [("unrecorded_call", "get_weather")]
+
+
+def test_a_library_that_cannot_be_answered_for_is_refused(agent):
+    source = "from runreel.errors import RefusedError\nraise RefusedError('httpx 99.0 is not tested')\n"
+
+    with pytest.raises(RefusedError, match=r"httpx 99\.0 is not tested"):
+        replay(WEATHER, agent("def get_weather(city): ...\n" + source))
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ("absent.py", "there is no script absent.py"),
+        ("nowhere:main", "there is no module nowhere"),
+        ("agent:absent", "agent has no absent to call"),
+        ("broken:main", "broken does not import: ModuleNotFoundError"),
+    ],
+)
+def test_an_entry_that_cannot_be_run_is_named(agent, entry, problem):
+    agent("def get_weather(city): ...\n", broken="import not_there_at_all\ndef get_weather(city): ...\n")
+
+    with pytest.raises(EntryPointError, match=problem) as caught:
+        replay(WEATHER, entry)
+
+    assert caught.value.exit_code == 64
+
+
+def test_a_process_that_dies_before_the_agent_starts_is_an_error(agent, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(agent("", zipfile="import os\nos._exit(3)\n")).parent))
+    agent("", time_machine="import os\nos._exit(3)\n")
+
+    with pytest.raises(ReplayError, match="before the agent started"):
+        replay(WEATHER, "agent.py")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"agent": None}, "does not say what to run"),
+        ({"agent": "agent"}, "is no entry"),
+        ({"agent": "a/b:c"}, "is no entry"),
+        (
+            {"agent": "a.py", "tools": {"absent": "m:f"}},
+            "records no tool or retrieval named 'absent'; it records: get_weather",
+        ),
+        ({"agent": "a.py", "tools": {"get_weather": "f"}}, "NAME=module:function"),
+        ({"agent": "a.py", "mode": "live"}, "mode 'live' is not known"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused_before_anything_starts(arguments, problem):
+    with pytest.raises(UsageError, match=problem):
+        replay(WEATHER, **arguments)
+
+
+def test_the_recorded_entry_is_the_default():
+    run = Run("default", "r", "", (), "a", versions={"entry": "agent:main"})
+
+    assert entry_of(run, None).plan() == {"module": "agent", "callable": "main"}
+    assert entry_of(run, "other.py").plan() == {"script": "other.py"}
+
+
+def test_the_agents_environment_has_no_credentials_and_what_a_replay_needs():
+    given = {
+        "OPENAI_API_KEY": "sk-real",
+        "OTEL_SDK_DISABLED": "true",
+        "MODEL_NAME": "gpt-4o-mini",
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "EVENT_ONLY",
+    }
+
+    env = environment_of(given)
+
+    assert "sk-real" not in env.values()
+    assert (env["MODEL_NAME"], env["PYTHONHASHSEED"]) == ("gpt-4o-mini", "0")
+    assert env["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] == "EVENT_ONLY"
+    assert "OTEL_SDK_DISABLED" not in env
+    assert environment_of({})["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] == "SPAN_ONLY"
