@@ -7,6 +7,8 @@ from typing import Any
 from runreel import otlp
 from runreel.canonical import freeze, make_ref
 from runreel.processors.split import Split
+from runreel.runs import reel
+from runreel.runs.assemble import assemble
 from runreel.values import CleanBatch, LogEvent, Ref, Run, Span, Step, StepError
 
 
@@ -60,11 +62,9 @@ def capture(folder: Path) -> tuple[list[Span], list[LogEvent]]:
     return spans, logs
 
 
-def reel_of(spans: Sequence[Span], logs: Sequence[LogEvent], run_id: str) -> bytes:
-    """Write spans as a reel, as they are: nothing is redacted."""
-    from runreel.runs import reel
-
-    return reel.write(run_id, Split().process(CleanBatch("default", tuple(spans), tuple(logs))))
+def reel_of(spans: Sequence[Span], logs: Sequence[LogEvent]) -> bytes:
+    """Write the spans of one run as a reel, as they are: nothing is redacted."""
+    return reel.write(assemble(spans, logs).run_id, Split().process(CleanBatch("default", tuple(spans), tuple(logs))))
 
 
 def said(role: str, text: str) -> dict[str, Any]:

@@ -16,14 +16,14 @@ def reels(tmp_path):
     """Two reels of one recorded run, the second with another tool result."""
     spans, logs = capture(CAPTURE)
     changed = [
-        replace(span, attributes={**span.attributes, "gen_ai.tool.call.result": f'{{"order": "{HOSTILE}"}}'})
+        replace(span, attributes={**span.attributes, "gen_ai.tool.call.result": json.dumps({"order": HOSTILE})})
         if span.attributes.get("gen_ai.tool.name") == "lookup_customer"
         else span
         for span in spans
     ]
     paths = [tmp_path / "a.reel", tmp_path / "b.reel"]
     for path, some in zip(paths, (spans, changed), strict=True):
-        path.write_bytes(reel_of(some, logs, "run-1"))
+        path.write_bytes(reel_of(some, logs))
     return [str(path) for path in paths]
 
 
