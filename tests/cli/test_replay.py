@@ -1,0 +1,108 @@
+"""`runreel replay`: exit codes, the report on the terminal and as JSON, and what is said of a run that cannot be."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recorded_runs import batch_of
+from runreel.cli import main
+from runreel.processors.redact import Redactor, load_key
+from runreel.processors.schema import Schema
+from runreel.processors.split import Split
+from runreel.runs import reel
+from runreel.runs.assemble import assemble
+
+AGENT = str(Path(__file__).parents[1] / "agents" / "weather_agent.py")
+RUN = "82225b683440b92329495eef38ab8ca3"  # the trace of the capture
+EMAIL = "dana.fields@example.com"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A data folder with a tenant's key, and reels of what that tenant's collector would have stored."""
+    home = tmp_path_factory.mktemp("home")
+    redactor = Redactor(load_key(home, "default"))
+    for name, capture in {"weather": "content-span", "off": "content-off"}.items():
+        batch = redactor.process(Schema().process(batch_of(f"otel-genai-openai/{capture}")))
+        run_id = assemble(batch.spans).run_id
+        (home / f"{name}.reel").write_bytes(reel.write(run_id, Split().process(batch)))
+    return home
+
+
+def run(home, *arguments, status=0):
+    """Run the command as a person does; return what it printed on standard output and on standard error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "runreel", "replay", *arguments],
+        cwd=home,
+        env={**os.environ, "RUNREEL_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_an_identical_replay_ends_with_0_and_says_so(home):
+    out, _ = run(home, "weather.reel", "--agent", AGENT)
+
+    assert "FINAL Lisbon is 21.5 C" in out
+    assert f"frozen replay of {RUN}: identical" in out
+    assert "3 model calls (gpt-4o-mini 3), 3 tool calls (get_weather 2, lookup_customer 1); live calls: 0" in out
+    assert EMAIL not in out
+
+
+def test_a_changed_agent_ends_with_2_and_the_first_divergence_is_named(home):
+    out, err = run(home, "weather.reel", "--agent", AGENT, "--", "--argument", "email", "new@example.com", status=2)
+
+    assert "1. input_mismatch at step 5, tool lookup_customer, field /email" in out
+    assert "new@example.com" not in out + err.replace(AGENT, "")
+
+
+def test_the_json_report_is_all_that_is_on_standard_output(home):
+    out, err = run(home, "weather.reel", "--agent", AGENT, "--json", "--", "--temperature", "0.5", status=2)
+
+    document = json.loads(out)
+    assert (document["run_id"], document["verdict"]) == (RUN, "diverged")
+    first = document["divergences"][0]
+    assert (first["type"], first["path"], first["was"], first["now"]) == (
+        "input_mismatch",
+        "/params/temperature",
+        "0",
+        "0.5",
+    )
+    assert "Traceback" in err  # the agent's own words go to standard error
+
+
+def test_a_run_without_content_ends_with_125_and_the_setting(home):
+    _, err = run(home, "off.reel", "--agent", AGENT, status=125)
+
+    assert "cannot be replayed frozen" in err
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["weather.reel"], "give --agent script.py or --agent module:callable"),
+        (["weather.reel", "--agent", "nowhere:main"], "there is no module nowhere"),
+        (["weather.reel", "--agent", "a.py", "--tool", "get_weather"], "give it as NAME=module:function"),
+        (["weather.reel", "--agent", "a.py", "--input", "{"], "--input is no JSON"),
+        ([], "the following arguments are required: RUN"),
+    ],
+)
+def test_a_command_that_makes_no_sense_ends_with_64(home, arguments, problem, capsys, monkeypatch):
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("RUNREEL_HOME", str(home))
+    try:
+        status = main(["replay", *arguments])
+    except SystemExit as error:
+        status = error.code
+
+    assert status == 64
+    assert problem in capsys.readouterr().err
