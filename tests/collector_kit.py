@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import threading
 import time
 import urllib.error
@@ -168,6 +169,9 @@ class Answer:
     @property
     def content_type(self) -> str:
         return self.headers["content-type"]
+
+    def json(self) -> Any:
+        return json.loads(self.body)
 
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
