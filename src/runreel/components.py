@@ -1,0 +1,169 @@
+"""The one registry of component types: what a configuration may name, and how each is built; and the stores of a home.
+
+Everything heavy is imported by the factory that needs it: reading a reel must not load a database.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runreel.component import Exporter
+from runreel.exporters.files import FileBlobs, FilesExporter
+from runreel.exporters.memory import Memory
+from runreel.runs import discovery
+from runreel.runs.load import StoreRuns
+from runreel.runs.remote import RemoteRuns
+from runreel.storage import BlobStore, RunStore
+from runreel.values import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    from runreel.exporters.clickhouse import ClickHouse
+
+INLINE_BYTES = 32 * 1024
+"""Parts over this many bytes are heavy: they go to the blob store, the others into the table of parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a factory needs to know beside the settings: the data folder, whose data, and where heavy parts go."""
+
+    home: Path
+    tenant: str = DEFAULT_TENANT
+    blobs: BlobStore | None = None
+
+
+Factory = Callable[[Mapping[str, Any], Site], Any]
+"""Builds a component from its settings, as plain values. Raises RunReelError."""
+
+
+def open_database(home: Path, *, store: Path | None = None, blobs: BlobStore | None = None) -> "ClickHouse":
+    """Open the embedded store of a data folder: an Exporter, and the Database that runs are read from.
+
+    Args:
+        home: The data folder; made if missing.
+        store: Where the engine keeps its files, if not in `home/store`.
+        blobs: Where heavy parts go, if not in `home/blobs`.
+
+    Raises:
+        LockedError: another process has it open.
+        StoreError: the folder cannot be used, or is of a newer RunReel.
+    """
+    from runreel.exporters.clickhouse import ClickHouse, Settings
+    from runreel.exporters.engine import Engine
+
+    kept = open_blobs(home) if blobs is None else blobs
+    engine = Engine.open(store or home / "store", tmp=home / "tmp")
+    return ClickHouse(engine, kept, Settings(inline_bytes=INLINE_BYTES))
+
+
+def open_blobs(home: Path) -> FileBlobs:
+    """Open the blob store of a data folder. Raises StoreError."""
+    return FileBlobs(home / "blobs")
+
+
+def open_runs(home: Path, *, say: Callable[[str], object] = len) -> RunStore:
+    """Open the runs of a data folder: through the collector that runs on it, else directly. `say` is told which.
+
+    A folder in which nothing was recorded yet is not made: it has no runs.
+
+    Raises LockedError, StoreError.
+    """
+    running = discovery.find(home, say=say)
+    if running is not None:
+        say(f"asking the collector at {running.api} (process {running.pid})")
+        return RemoteRuns(running.api, running.token)
+    if not (home / "store").exists():
+        say(f"nothing is recorded in {home} yet")
+        nothing = Memory()
+        return StoreRuns(nothing, nothing)
+    say(f"opening the store in {home}")
+    database = open_database(home)
+    return StoreRuns(database, open_blobs(home))
+
+
+def open_exporters(wanted: Mapping[str, Mapping[str, Any]], site: Site) -> dict[str, Exporter]:
+    """Build the exporters of a configuration: component id (`type` or `type/name`) to its settings.
+
+    `files` are built first, since `clickhouse` puts heavy parts where they say; without `files` it keeps them in its
+    table. What was opened is shut down again where a later one fails.
+
+    Raises:
+        LockedError, StoreError: a store cannot be opened.
+        KeyError: a type that EXPORTERS does not have; a validated configuration names none.
+    """
+    built: dict[str, Exporter] = {}
+    try:
+        for name in sorted(wanted, key=lambda name: _type(name) != "files"):
+            built[name] = one = EXPORTERS[_type(name)](wanted[name], site)
+            if isinstance(one, FilesExporter):
+                site = replace(site, blobs=one.blobs)
+    except BaseException:
+        for exporter in built.values():
+            exporter.shutdown()
+        raise
+    return {name: built[name] for name in wanted}
+
+
+def runs_in(exporters: Mapping[str, Exporter]) -> RunStore:
+    """Return the runs that these exporters store. They stay open: `close` of the result shuts the database down too.
+
+    Raises KeyError where none of them keeps rows.
+    """
+    blobs = next((one.blobs for one in exporters.values() if isinstance(one, FilesExporter)), None)
+    for exporter in exporters.values():
+        if isinstance(exporter, Memory):
+            return StoreRuns(exporter, blobs or exporter)
+        if not isinstance(exporter, FilesExporter):
+            from runreel.exporters.clickhouse import ClickHouse
+
+            if isinstance(exporter, ClickHouse):
+                return StoreRuns(exporter, blobs or Memory())
+    raise KeyError("none of these exporters keeps rows")
+
+
+def _schema(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001  every factory is called alike
+    from runreel.processors.schema import Schema
+
+    return Schema()
+
+
+def _redact(settings: Mapping[str, Any], site: Site) -> Any:
+    from runreel.processors.redact.keys import load_key
+    from runreel.processors.redact.redactor import Redactor
+    from runreel.processors.redact.settings import RedactSettings
+
+    return Redactor(load_key(site.home, site.tenant), RedactSettings(**settings))
+
+
+def _split(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001
+    from runreel.canonical import THRESHOLD_BYTES
+    from runreel.processors.split import Split
+
+    return Split(settings.get("threshold_bytes", THRESHOLD_BYTES))
+
+
+def _files(settings: Mapping[str, Any], site: Site) -> FilesExporter:
+    path = settings.get("path")
+    return FilesExporter(FileBlobs(Path(path) if path else site.home / "blobs"), INLINE_BYTES)
+
+
+def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
+    from runreel.exporters.clickhouse import ClickHouse, Settings
+    from runreel.exporters.engine import Engine
+
+    path = settings.get("path")
+    engine = Engine.open(Path(path) if path else site.home / "store", tmp=site.home / "tmp")
+    return ClickHouse(engine, site.blobs, Settings(inline_bytes=INLINE_BYTES))
+
+
+def _memory(settings: Mapping[str, Any], site: Site) -> Memory:  # noqa: ARG001
+    return Memory()
+
+
+def _type(component_id: str) -> str:
+    return component_id.partition("/")[0]
+
+
+PROCESSORS: Mapping[str, Factory] = {"schema": _schema, "redact": _redact, "split": _split}
+EXPORTERS: Mapping[str, Factory] = {"files": _files, "clickhouse": _clickhouse, "memory": _memory}
