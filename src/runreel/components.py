@@ -37,6 +37,10 @@ Factory = Callable[[Mapping[str, Any], Site], Any]
 """Builds a component from its settings, as plain values. Raises RunReelError."""
 
 
+def _nobody(text: str) -> None:
+    """Take what nobody reads along."""
+
+
 def open_database(home: Path, *, store: Path | None = None, blobs: BlobStore | None = None) -> "ClickHouse":
     """Open the embedded store of a data folder: an Exporter, and the Database that runs are read from.
 
@@ -62,7 +66,7 @@ def open_blobs(home: Path) -> FileBlobs:
     return FileBlobs(home / "blobs")
 
 
-def open_runs(home: Path, *, say: Callable[[str], object] = len) -> RunStore:
+def open_runs(home: Path, *, say: Callable[[str], object] = _nobody) -> RunStore:
     """Open the runs of a data folder: through the collector that runs on it, else directly. `say` is told which.
 
     A folder in which nothing was recorded yet is not made: it has no runs.
