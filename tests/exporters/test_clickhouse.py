@@ -308,8 +308,8 @@ def test_the_view_shows_what_the_collectors_own_exporter_would(
 
     (found,) = engine.query(
         "SELECT ParentSpanId, TraceState, SpanName, SpanKind, ServiceName, ResourceAttributes, ScopeName, "
-        "ScopeVersion, SpanAttributes, StatusCode, StatusMessage, `Events.Timestamp`, `Events.Name`, `Events.Attributes`, "
-        "`Links.TraceId`, `Links.SpanId`, `Links.TraceState`, `Links.Attributes` "
+        "ScopeVersion, SpanAttributes, StatusCode, StatusMessage, `Events.Timestamp`, `Events.Name`, "
+        "`Events.Attributes`, `Links.TraceId`, `Links.SpanId`, `Links.TraceState`, `Links.Attributes` "
         "FROM runreel.otel_traces WHERE Tenant = {t:String}",
         {"t": tenant},
     )
