@@ -10,7 +10,7 @@ from otlp_build import call, msg
 from recorded_runs import model_step, run_of, run_of_capture, tool_step
 from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
 from runreel.processors.redact import Redactor, TenantKey
-from runreel.replay.engine import entry_of, environment_of, replay
+from runreel.replay.engine import Entry, entry_of, environment_of, replay
 from runreel.values import Run
 
 AGENT = str(Path(__file__).parents[1] / "agents" / "weather_agent.py")
@@ -387,11 +387,18 @@ def test_a_request_that_makes_no_sense_is_refused_before_anything_starts(argumen
         replay(WEATHER, **arguments)
 
 
-def test_the_recorded_entry_is_the_default():
-    run = Run("default", "r", "", (), "a", versions={"entry": "agent:main"})
+def recorded(**service):
+    return Run("default", "r", "", (), "a", service=service)
 
-    assert entry_of(run, None).plan() == {"module": "agent", "callable": "main"}
-    assert entry_of(run, "other.py").plan() == {"script": "other.py"}
+
+def test_the_recorded_entry_is_the_default_with_its_arguments():
+    by_recorder = recorded(**{"replay.agent.entry": "agent:main"})
+    by_process = recorded(**{"process.command_args": ("/usr/bin/python3", "-u", "agent.py", "--city", "Oslo")})
+
+    assert entry_of(by_recorder, None) == (Entry(module="agent", callable="main"), ())
+    assert entry_of(by_process, None) == (Entry(script="agent.py"), ("--city", "Oslo"))
+    assert entry_of(by_process, None, ["--city", "Rome"]) == (Entry(script="agent.py"), ("--city", "Rome"))
+    assert entry_of(by_process, "other.py") == (Entry(script="other.py"), ())
 
 
 def test_the_agents_environment_has_no_credentials_and_what_a_replay_needs():

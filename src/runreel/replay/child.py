@@ -101,7 +101,11 @@ class Child:
 
     def _under_recorder(self, module: ModuleType) -> None:
         module.current = recorder.Boundary(self)  # type: ignore[attr-defined]
-        module.identity = module.Identity(self._plan.get("run_id"), self._plan.get("of"))  # type: ignore[attr-defined]
+        seed = self._plan.get("run_seed")
+        identity = module.Identity(
+            self._plan.get("run_id"), self._plan.get("of"), seed if isinstance(seed, int) else None
+        )
+        module.identity = identity  # type: ignore[attr-defined]
 
     # --- the boundaries -----------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from runreel.replay.sandbox import Sandbox, Sandboxed, scrub
 from runreel.replay.tape import Tape
 from runreel.replay.unifying import Rules
 from runreel.replay.values import Mode, OnDivergence, Replayed
+from runreel.semconv import keys
 from runreel.semconv.secrets import is_secret
 from runreel.values import Run, Value
 
@@ -70,7 +71,7 @@ def replay(
     Args:
         run: The recorded run, whole.
         agent: `path/to/script.py`, run as a script with `args`, or `module:callable`, called with the recorded user
-            input. None: what the run recorded as its entry.
+            input. None: the recorded entry, with the recorded arguments unless `args` are given.
         mode: Only `frozen` for now: nothing is live.
         tools: Recorded tool name to `module:function`, where the function is not found by its name.
         input: What a callable is given instead of the recorded user input.
@@ -89,13 +90,12 @@ def replay(
     if mode != "frozen":
         raise UsageError(f"replay mode {mode!r} is not known: this version knows frozen")
     arranged = tape.build(run)
-    entry = entry_of(run, agent)
+    entry, arguments = entry_of(run, agent, args)
     targets = {name: _target(name, where, arranged) for name, where in (tools or {}).items()}
     given = _recorded_input(run) if input is NOT_GIVEN else freeze(input)
     matcher = Matcher(arranged, Rules(key, is_secret), on_divergence, Bindings())
-    if input is NOT_GIVEN:
-        matcher.serve(given)
-    plan = _plan(run, arranged, entry, args, targets, given)
+    matcher.serve((given if input is NOT_GIVEN else None, *(() if args else arguments)))
+    plan = _plan(run, arranged, entry, arguments, targets, given)
     started = time.monotonic()
     with _child(env, cwd, stdout) as (sandboxed, channel):
         host = Host(matcher, channel)
@@ -106,27 +106,35 @@ def replay(
     return outcome.judge(arranged, seen, redact=redact, duration_s=time.monotonic() - started)
 
 
-def entry_of(run: Run, agent: str | None) -> Entry:
-    """Read an entry, or take the recorded one. Raises UsageError where there is none, or it is no entry."""
-    text = agent or _recorded_entry(run)
+def entry_of(run: Run, agent: str | None, args: Sequence[str] = ()) -> tuple[Entry, tuple[str, ...]]:
+    """Read an entry; without one, take the recorded entry and, where none are given, its recorded arguments.
+
+    Raises UsageError where there is none, or it is no entry.
+    """
+    text, recorded = (agent, ()) if agent else _recorded_entry(run)
+    arguments = tuple(args) or recorded
     if not text:
         raise UsageError(
             f"run {run.run_id} does not say what to run: give --agent script.py or --agent module:callable"
         )
     if text.endswith(".py"):
-        return Entry(script=text)
+        return Entry(script=text), arguments
     module, _, name = text.partition(":")
     if not module or not name or "/" in module:
         raise UsageError(f"{text!r} is no entry: give path/to/script.py or module:callable")
-    return Entry(module=module, callable=name)
+    return Entry(module=module, callable=name), arguments
 
 
-def _recorded_entry(run: Run) -> str:
-    for name in ("entry", "replay.agent.entry"):
-        found = run.versions.get(name) or run.service.get(name)
-        if isinstance(found, str):
-            return found
-    return ""
+def _recorded_entry(run: Run) -> tuple[str, tuple[str, ...]]:
+    """Return how the run was started: what its recorder says, else its process; and the arguments it had then."""
+    command = run.service.get("process.command_args")
+    words = [word for word in command if isinstance(word, str)] if isinstance(command, tuple) else []
+    script = next((place for place, word in enumerate(words) if word.endswith(".py")), None)
+    arguments = () if script is None else tuple(words[script + 1 :])
+    said = run.service.get(keys.AGENT_ENTRY)
+    if isinstance(said, str) and said:
+        return said, arguments
+    return ("", ()) if script is None else (words[script], arguments)
 
 
 def _recorded_input(run: Run) -> Value:
@@ -153,8 +161,9 @@ def _plan(
         "targets": dict(targets),
         "start_ns": run.started_ns,
         "seed": hashlib.sha256(run.run_id.encode()).hexdigest(),
-        "run_id": uuid.uuid4().hex,
+        "run_id": str(uuid.uuid4()),
         "of": run.run_id,
+        "run_seed": run.service.get(keys.RUN_SEED),
     }
     return Frame("plan", head, b"" if given is None else dumps(given).encode())
 

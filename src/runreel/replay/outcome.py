@@ -128,7 +128,8 @@ def _output_divergences(tape: Tape, seen: Seen, ended: Mapping[str, Any], run: R
 def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> list[str]:
     notes = []
     if not_reached:
-        notes.append(f"{not_reached} recorded calls were not reached after the divergence")
+        calls = "1 recorded call was" if not_reached == 1 else f"{not_reached} recorded calls were"
+        notes.append(f"{calls} not reached after the divergence")
     if seen.timed_out:
         notes.append("the agent was still running when its time was up, and was killed")
     elif not ended:

@@ -58,7 +58,7 @@ def _print_divergence(console: Console, number: int, divergence: Divergence, cle
         console.print(Text.assemble("     was  ", (one_line(was, _WIDTH), "green")), soft_wrap=True)
     if divergence.has_now:
         console.print(Text.assemble("     now  ", (one_line(now, _WIDTH), "red")), soft_wrap=True)
-    nearest = [one for one in divergence.nearest if one.seq != divergence.recorded]
+    nearest = [one for one in divergence.nearest if one.seq != divergence.recorded and one.likeness]
     if nearest:
         listed = ", ".join(_nearest(one.seq, one.name, one.likeness, one.answered) for one in nearest)
         console.print(Text(f"     nearest recorded: {one_line(listed)}", "dim"), soft_wrap=True)
