@@ -223,7 +223,6 @@ class ClickHouseConfig(Strict):
     """The exporter `clickhouse`, on the embedded engine in a directory."""
 
     path: str | None = Field(default=None, min_length=1)
-    inline_bytes: int = Field(default=32 * 1024, ge=0)
 
 
 Role = Literal["receivers", "processors", "exporters", "extensions"]

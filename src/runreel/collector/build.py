@@ -1,0 +1,48 @@
+"""Turns a checked configuration into its parts: a chain for each signal, the exporters, and the runs read from them."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, cast
+
+from runreel import otlp
+from runreel.collector.config import Config, type_of
+from runreel.collector.pipeline import Route
+from runreel.collector.service import Parts
+from runreel.collector.settings import Strict
+from runreel.components import PROCESSORS, Site, open_exporters, runs_in
+from runreel.processors.chain import Chain
+
+
+def parts(config: Config, home: Path) -> Parts:
+    """Open the stores and make the chains. Raises StoreError, LockedError, ConfigError (the tenant's key)."""
+    site = Site(home)
+    # Side by side: one waits for the engine while the other imports detectors, and each takes more than a second.
+    with ThreadPoolExecutor(1) as pool:
+        making = pool.submit(_chains, config, site)
+        # Every pipeline names the same exporters: the configuration was checked for that.
+        ids = next(iter(config.pipelines.values())).exporters
+        exporters = open_exporters({name: _plain(config.exporters[name]) for name in ids}, site)
+        try:
+            chains = making.result()
+        except BaseException:
+            for exporter in exporters.values():
+                exporter.shutdown()
+            raise
+    return Parts({signal: Route(chain, exporters) for signal, chain in chains.items()}, runs_in(exporters))
+
+
+def _chains(config: Config, site: Site) -> Mapping[otlp.Signal, Chain]:
+    """Make the chain of each pipeline; pipelines that name the same processor share it, and its memo."""
+    used = {name for pipeline in config.pipelines.values() for name in pipeline.processors}
+    made = {name: PROCESSORS[type_of(name)](_plain(config.processors[name]), site) for name in sorted(used)}
+    chains: dict[otlp.Signal, Chain] = {}
+    for pipeline_id, pipeline in config.pipelines.items():
+        by_type = {type_of(name): made[name] for name in pipeline.processors}
+        signal = cast("otlp.Signal", type_of(pipeline_id))
+        chains[signal] = Chain(by_type["schema"], by_type["redact"], by_type["split"])
+    return chains
+
+
+def _plain(settings: Strict) -> Mapping[str, Any]:
+    return settings.model_dump()
