@@ -13,6 +13,7 @@ from runreel.storage import RunStore
 from runreel.values import DEFAULT_TENANT, Run
 
 HOME = "RUNREEL_HOME"
+_PIPED_WIDTH = 10_000
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -61,5 +62,5 @@ def show_json(document: Any) -> None:
 
 
 def console() -> Console:
-    """Return a console for standard output: plain where it is no terminal, and never wrapping what is piped on."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    """Return a console for standard output: plain where it is no terminal, and never cutting what is piped on."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH)

@@ -109,7 +109,7 @@ def _llm(run: Run, step: Step) -> str:
     usage = step.fields.get("usage")
     tokens = ""
     if isinstance(usage, Mapping) and usage.get("input") is not None:
-        tokens = f"{usage.get('input')} → {usage.get('output')} tokens  "
+        tokens = f"{plain(usage.get('input'))} → {plain(usage.get('output'))} tokens  "
     output = run.value(step.output)
     if not isinstance(output, tuple):
         return f"{tokens}{step.output.state}" if step.output.state != "whole" else tokens.rstrip()
@@ -134,8 +134,8 @@ def _gaps(console: Console, run: Run) -> None:
     console.print(Text("missing", "bold"))
     for gap in run.gaps:
         where = "run" if gap.step is None else f"#{gap.step}"
-        text = f"  {where} {gap.field} (for {gap.needed_for}): {gap.cause}. {gap.fix}"
-        console.print(Text(one_line(text)), soft_wrap=True)
+        console.print(Text(one_line(f"{where} {gap.field} (for {gap.needed_for}): {gap.cause}")), soft_wrap=True)
+        console.print(Text(f"   → {one_line(gap.fix)}", "green"), soft_wrap=True)
 
 
 def brief(value: Value, width: int = _SHOWN) -> str:
