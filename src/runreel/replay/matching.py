@@ -77,6 +77,8 @@ class Matcher:
     def _match(self, call: Call, waiting: Sequence[Entry]) -> tuple[Entry, Bindings] | None:
         fitting: list[tuple[Entry, Bindings]] = []
         for entry in waiting:
+            if not unifying.possible(entry, call):
+                continue
             bindings = unifying.compare(entry, call, self.bindings, self.rules)
             if isinstance(bindings, Bindings):
                 fitting.append((entry, bindings))
