@@ -5,6 +5,7 @@ spans last, so that no row names what is not stored. Each table collapses rows b
 sent again, whole or in part, changes nothing.
 """
 
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -22,6 +23,7 @@ from runreel.storage import BlobStore, CachedRun, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
 
 T = TypeVar("T")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _LEVEL = 3
 # Names in one query: their text travels with it.
 _CHUNK = 500
@@ -214,13 +216,14 @@ class ClickHouse:
             sha256.hex(): Payload(
                 tenant, Ref(sha256.hex(), size, state, reason), skeleton, tuple(part.hex() for part in parts)
             )
-            for sha256, size, state, reason, skeleton, parts in self._by_name(_PAYLOADS, tenant, hashes)
+            for sha256, size, state, reason, skeleton, parts in self._by_name(_PAYLOADS, tenant, _hex(hashes))
         }
 
     def parts(self, tenant: str, hashes: Sequence[str]) -> Mapping[str, StoredPart]:
         """Return parts by SHA-256."""
         found = {}
-        for sha256, size, media_type, codec, place, data in self._by_name(_PARTS, tenant, hashes, binary=("data",)):
+        rows_ = self._by_name(_PARTS, tenant, _hex(hashes), binary=("data",))
+        for sha256, size, media_type, codec, place, data in rows_:
             name = sha256.hex()
             if place == "blobs":
                 found[name] = StoredPart(name, size, media_type, None)
@@ -257,6 +260,11 @@ class ClickHouse:
         for start in range(0, len(unique), _CHUNK):
             asked = {"tenant": tenant, "names": unique[start : start + _CHUNK]}
             yield from self._engine.query(sql, asked, binary=binary)
+
+
+def _hex(hashes: Sequence[str]) -> list[str]:
+    """Return those that are hashes: what is none is not there, and no error of the engine."""
+    return [sha256 for sha256 in hashes if _SHA256.fullmatch(sha256)]
 
 
 class _Memo:
