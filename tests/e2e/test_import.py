@@ -1,12 +1,12 @@
 """`runs import` of what real clients sent: how many runs, model calls and tool calls each capture is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e_kit import CAPTURES, runreel
+from e2e_kit import CAPTURES, runreel, serving
 from runreel import otlp
 
 # What each capture of the scenario `weather` is: (model calls, tool calls) of each run, and whether it can be replayed.
@@ -33,10 +33,12 @@ WEATHER = {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data folder with the captures, imported straight into it; then a collector runs on it, and is asked."""
     folder = tmp_path_factory.mktemp("imported") / "home"
     runreel(folder, "runs", "import", *(CAPTURES / name for name in WEATHER))
-    return folder
+    with serving(folder):
+        yield folder
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from rich.console import Console
+from runreel.cli import common
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -15,5 +15,5 @@ def run(args: argparse.Namespace) -> int:
     """Walk through the demonstration."""
     from runreel.demo.walk import walk
 
-    walk(Console(highlight=False), args.keep)
+    walk(common.console(), args.keep)
     return 0
