@@ -32,12 +32,18 @@ class FileBlobs:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        if root.exists() and not (root.is_dir() and os.access(root, os.R_OK | os.W_OK | os.X_OK)):
+        why = ""
+        try:
+            if root.exists() and not (root.is_dir() and os.access(root, os.R_OK | os.W_OK | os.X_OK)):
+                why = "not a folder that this user may read and write"
+            self._sweep()
+        except OSError as error:
+            why = why or f"{error.strerror}"
+        if why:
             raise StoreError(
-                f"cannot use the blob folder {root}: not a folder that this user may read and write. "
-                "Make it one, or set RUNREEL_HOME to another folder"
+                f"cannot use the blob folder {root}: {why}. Make it a folder that this user may read and write, "
+                "or set RUNREEL_HOME to one"
             )
-        self._sweep()
 
     def put(self, tenant: str, sha256: str, data: bytes, media_type: str) -> None:  # noqa: ARG002  rows know it
         """Store bytes under their hash, durable on return; bytes that are there already are not written again.
