@@ -165,8 +165,12 @@ class ClickHouse:
         """Return traces with steps, latest start first."""
         found = self._engine.query(
             "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints FROM runreel.trace_news "
-            "WHERE tenant = {tenant:String} AND steps = 1 AND started_ns >= {since:UInt64} "
-            "ORDER BY started_ns DESC, trace_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}",
+            # The inner query goes over every trace of the tenant, so it looks at no more than the order needs.
+            "WHERE tenant = {tenant:String} AND trace_id IN (SELECT trace_id FROM runreel.traces "
+            "WHERE tenant = {tenant:String} GROUP BY trace_id "
+            "HAVING max(steps) = 1 AND min(started_ns) >= {since:UInt64} "
+            "ORDER BY min(started_ns) DESC, trace_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}) "
+            "ORDER BY started_ns DESC, trace_id",
             {"tenant": tenant, "since": max(0, since_ns or 0), "limit": limit, "offset": offset},
         )
         return [tables.trace(row) for row in found]

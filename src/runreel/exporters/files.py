@@ -1,5 +1,6 @@
 """Keeps heavy parts in a directory: `<root>/<tenant>/sha256/<2>/<2>/<hex>.zst`."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -115,8 +116,10 @@ class FileBlobs:
     def _sweep(self) -> None:
         before = time.time() - _LEFT_OVER_S
         for left in (self._root / _TMP).glob("*"):
-            if left.stat().st_mtime < before:
-                left.unlink(missing_ok=True)
+            # Another process may sweep, or finish its file, at the same time.
+            with contextlib.suppress(FileNotFoundError):
+                if left.stat().st_mtime < before:
+                    left.unlink()
 
 
 class FilesExporter:

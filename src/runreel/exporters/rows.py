@@ -5,9 +5,10 @@ which may be blurred (a lone surrogate is no UTF-8); and typed JSON texts (`reco
 hold everything else and are what is read back. Fields that have their default are left out of the texts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from runreel.canonical import dumps, loads
@@ -45,15 +46,14 @@ _EMPTY_PARENT = "empty_parent"
 
 def pack(thing: Any, leave_out: frozenset[str] = frozenset()) -> dict[str, Value]:
     """Return a value of ours as a map of its fields that differ from their defaults."""
-    nested = _NESTED.get(type(thing), {})
+    get, plan = _plan(thing.__class__, leave_out)
     out: dict[str, Value] = {}
-    for name, default in _defaults(thing.__class__):
-        held = getattr(thing, name)
-        if name in leave_out or _same(held, default):
+    for held, (name, default, how) in zip(get(thing), plan, strict=True):
+        # `True == 1` and `0.0 == 0`: a value of another type is not the default.
+        if held is default or (held == default and type(held) is type(default)):
             continue
-        how = nested[name][1] if name in nested else ""
         if how == "many":
-            out[name] = tuple(pack(one) for one in held)
+            out[name] = tuple([pack(one) for one in held])
         elif how == "map":
             out[name] = {key: pack(one) for key, one in held.items()}
         else:
@@ -169,7 +169,7 @@ def log_event(tenant: str, read: Sequence[Any]) -> LogEvent:
 
 def searchable(text: str) -> str:
     """Return the text as UTF-8 can hold it: what cannot be encoded is escaped."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def attribute(resource: Resource, name: str) -> str:
@@ -216,16 +216,23 @@ def _resource(text: str) -> Resource:
 
 
 @lru_cache
-def _defaults(cls: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a class with their defaults; a field without one never equals its default."""
-    return tuple(
-        (item.name, item.default if item.default_factory is MISSING else item.default_factory()) for item in fields(cls)
+def _plan(cls: Any, leave_out: frozenset[str]) -> tuple[Callable[[Any], Any], tuple[tuple[str, Any, str], ...]]:
+    """Return how to get a class's fields at once, and for each its name, its default and how it holds values of ours.
+
+    A field without a default has MISSING, which nothing equals.
+    """
+    nested = _NESTED.get(cls, {})
+    plan = tuple(
+        (
+            item.name,
+            item.default if item.default_factory is MISSING else item.default_factory(),
+            nested[item.name][1] if item.name in nested else "",
+        )
+        for item in fields(cls)
+        if item.name not in leave_out
     )
-
-
-def _same(held: Any, default: Any) -> bool:
-    # `True == 1` and `0.0 == 0`: a value of another type is not the default.
-    return type(held) is type(default) and bool(held == default)
+    names = [name for name, _, _ in plan]
+    return (attrgetter(*names) if len(names) > 1 else lambda thing: (getattr(thing, names[0]),)), plan
 
 
 def _count(tokens: int | None) -> int | None:
@@ -240,7 +247,7 @@ def traces_of(rows: Sequence[SpanRow], logs: Sequence[LogEvent], changed_ns: int
         news = found.setdefault(row.span.key.trace_id, _News())
         news.steps = news.steps or row.facts.kind != "other"
         # Odd times are marked by the schema processor: the year 2554 must not make a run the newest.
-        if not any(mark.startswith("time:") for mark in row.span.marks):
+        if not (row.span.marks and any(mark.startswith("time:") for mark in row.span.marks)):
             news.started.append(row.span.start_ns)
             news.ended.append(row.span.end_ns)
         news.hints.add(searchable(row.facts.run_hint))
