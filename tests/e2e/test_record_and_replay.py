@@ -152,7 +152,7 @@ def test_two_recordings_of_different_ways_differ_and_the_first_difference_is_nam
 
 @pytest.mark.parametrize("entry", ["no_such_module:main", "json:no_such_name", "no_such_script.py", "json:decoder"])
 def test_an_entry_point_that_does_not_import_is_named(world: World, entry: str) -> None:
-    world.record("--scenario", "poll")
+    world.record("--scenario", "plain")
 
     done = runreel(world.home, "replay", "last", "--agent", entry, code=64)
 

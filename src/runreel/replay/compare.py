@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from runreel.canonical import canonical, parse_json
 from runreel.values import Value
@@ -85,7 +85,7 @@ def _differ(was: Value, now: Value) -> bool:
     return not _surely_equal(was, now) and next(compare(was, now), None) is not None
 
 
-def _surely_equal(was: Value, now: Value) -> bool:
+def _surely_equal(was: Any, now: Any) -> bool:
     """Say quickly that two values are the same: histories are, but for their last messages, and they are long.
 
     Format 2 of marshal writes equal values alike and keeps 1, 1.0 and True apart; a different order of keys is left
