@@ -77,7 +77,7 @@ class StoreRuns:
     def runs(self, query: RunQuery) -> Sequence[RunSummary]:
         """List runs, newest first. A damaged run is listed, as one that cannot be replayed."""
         found: dict[str, RunSummary] = {}
-        page = min(_PAGE, 2 * query.limit + 8) if query.limit else _PAGE
+        page = min(_PAGE, query.limit + 8) if query.limit else _PAGE
         for trace, summaries in self._newest(query.tenant, query.since_ns, page):
             # What comes later started before this trace did: enough is enough once that many started since.
             started_since = sum(1 for summary in found.values() if summary.started_ns >= trace.started_ns)

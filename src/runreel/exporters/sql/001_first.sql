@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS runreel.spans
 ENGINE = ReplacingMergeTree(arrived_ns)
 PARTITION BY toYYYYMM(fromUnixTimestamp64Nano(toInt64(least(arrived_ns, 9223372036000000000)), 'UTC'), 'UTC')
 ORDER BY (tenant, trace_id, span_id, copy)
-SETTINGS old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
+SETTINGS index_granularity = 1024, old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
     max_cleanup_delay_period = 2, non_replicated_deduplication_window = 1000, fsync_after_insert = 1,
     fsync_part_directory = 1;
 
@@ -60,7 +60,7 @@ CREATE TABLE IF NOT EXISTS runreel.log_events
 ENGINE = ReplacingMergeTree(arrived_ns)
 PARTITION BY toYYYYMM(fromUnixTimestamp64Nano(toInt64(least(arrived_ns, 9223372036000000000)), 'UTC'), 'UTC')
 ORDER BY (tenant, trace_id, span_id, copy)
-SETTINGS old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
+SETTINGS index_granularity = 1024, old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
     max_cleanup_delay_period = 2, non_replicated_deduplication_window = 1000, fsync_after_insert = 1,
     fsync_part_directory = 1;
 
