@@ -5,9 +5,11 @@ from pathlib import Path
 
 from otlp_build import ROOT, agent, llm, msg, req, tool
 from runreel import otlp
+from runreel.processors.redact import TenantKey
 from runreel.runs.assemble import assemble
 from runreel.values import RawBatch
 
+KEY = TenantKey("test", b"k" * 32)
 CAPTURES = Path(__file__).parent / "data" / "captures"
 
 

@@ -1,148 +1,19 @@
-"""Real agents, recorded by real clients and redacted, run again behind the walls with nothing live."""
+"""Agents behind the walls: what is answered, what is refused before the start, and how an agent may end."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from model_server import serving
 from otlp_build import call, msg
-from recorded_runs import model_step, run_of, run_of_capture, tool_step
+from python_snippet import run_python
+from recorded_runs import model_step, run_of, tool_step
 from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
-from runreel.processors.redact import Redactor, TenantKey
 from runreel.replay.engine import Entry, entry_of, environment_of, replay
 from runreel.values import Run
-
-AGENT = str(Path(__file__).parents[1] / "agents" / "weather_agent.py")
-KEY = TenantKey("test", b"k" * 32)
-EMAIL = "dana.fields@example.com"
-
-
-@pytest.fixture(scope="session")
-def redactor():
-    return Redactor(KEY)
-
-
-@pytest.fixture
-def calls(tmp_path, monkeypatch):
-    """Say which tool bodies ran."""
-    file = tmp_path / "calls"
-    monkeypatch.setenv("TOOL_CALLS", str(file))
-    return lambda: file.read_text().split() if file.exists() else []
-
-
-@pytest.fixture
-def model(monkeypatch):
-    with serving() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        yield server
 
 
 def shape(replayed):
     return [(one.type, one.kind, one.recorded, one.path) for one in replayed.divergences]
-
-
-def again(run, *arguments, agent=AGENT, **rest):
-    return replay(run, agent, args=arguments, key=KEY.secret, **rest)
-
-
-CASES = {
-    "otel-genai-openai/content-span": (),
-    "otel-genai-openai/content-event": (),
-    "otel-genai-openai/content-both": (),
-    "otel-genai-openai/http-json": (),
-    "otel-genai-openai/stream": ("--stream",),
-    "otel-genai-openai/scenario-poll": ("--scenario", "poll"),
-    "otel-genai-openai/scenario-toolerror": ("--scenario", "toolerror"),
-    "otel-genai-openai/scenario-badargs": ("--scenario", "badargs"),
-    "otel-genai-openai/scenario-mixed": ("--scenario", "mixed"),
-    "otel-genai-openai/scenario-empty": ("--scenario", "empty"),
-    "otel-genai-openai/scenario-numbers": ("--scenario", "numbers"),
-    "otel-genai-openai/scenario-secret": ("--scenario", "secret"),
-    "openinference-openai/content-on": ("--instrumentation", "openinference"),
-    "openinference-openai/stream": ("--instrumentation", "openinference", "--stream"),
-    "openinference-openai/scenario-badargs": ("--instrumentation", "openinference", "--scenario", "badargs"),
-}
-
-
-@pytest.mark.parametrize(("capture", "arguments"), CASES.items(), ids=CASES)
-def test_a_recorded_run_replays_identically_with_no_tool_run_and_no_model_asked(
-    capture, arguments, redactor, calls, model
-):
-    run = run_of_capture(capture, redactor.process)
-    assert EMAIL not in json.dumps(list(run.payloads.values()), default=str)
-
-    replayed = again(run, *arguments)
-
-    assert (replayed.verdict, shape(replayed), replayed.not_reached) == ("same", [], 0)
-    assert (replayed.ended, replayed.exit_code, replayed.live_calls) == ("returned", 0, 0)
-    assert calls() == []
-    assert model.bodies == []
-    recorded = [step for step in run.steps if step.kind in ("llm", "tool")]
-    assert sum(replayed.answered.values()) + replayed.reproduced == len(recorded)
-    # The agent's own prompt holds the raw address: it is proved to be the recorded token.
-    assert (replayed.assumed, replayed.proved >= 2) == ((), True)
-    # And the replay recorded itself: the same steps again.
-    assert [(s.kind, s.name) for s in replayed.run.steps] == [(s.kind, s.name) for s in run.steps]
-    assert replayed.run.replay_of == run.run_id
-
-
-def test_without_the_key_the_bindings_are_assumed_and_listed(redactor, calls):
-    run = run_of_capture("otel-genai-openai/content-span", redactor.process)
-
-    replayed = replay(run, AGENT)
-
-    assert replayed.verdict == "same"
-    assert [token.partition("_")[0] for token in replayed.assumed] == ["<EMAIL", "<PHONE"]
-
-
-def test_the_replays_own_record_goes_through_the_redactor_where_one_is_given(redactor):
-    run = run_of_capture("otel-genai-openai/content-span", redactor.process)
-
-    replayed = again(run, redact=redactor.process)
-
-    assert replayed.redacted
-    assert EMAIL not in json.dumps(list(replayed.run.payloads.values()), default=str)
-    assert replayed.run.payloads.keys() == run.payloads.keys()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "first"),
-    [
-        (("--system", "Another prompt."), ("input_mismatch", "llm", 1, "/messages/0/parts/0/content")),
-        (("--temperature", "0.2"), ("input_mismatch", "llm", 1, "/params/temperature")),
-        (("--model", "gpt-5"), ("input_mismatch", "llm", 1, "/model")),
-        (("--argument", "city", "Porto"), ("input_mismatch", "tool", 2, "/city")),
-        (("--argument", "email", "other@example.com"), ("input_mismatch", "tool", 5, "/email")),
-        (("--turns", "2"), ("missing_call", "llm", 6, "")),
-        (("--again",), ("unrecorded_call", "tool", None, "")),
-    ],
-)
-def test_a_changed_agent_diverges_at_the_step_and_field_that_changed(arguments, first, redactor, calls, model):
-    replayed = again(run_of_capture("otel-genai-openai/content-span", redactor.process), *arguments)
-
-    assert (replayed.verdict, replayed.exit_status) == ("diverged", 2)
-    assert shape(replayed)[0] == first
-    assert calls() == []
-    assert model.bodies == []
-
-
-def test_an_agent_that_swallows_the_error_does_not_turn_the_verdict(redactor):
-    run = run_of_capture("otel-genai-openai/content-span", redactor.process)
-
-    replayed = again(run, "--model", "gpt-5", "--swallow")
-
-    assert (replayed.ended, replayed.exit_code, replayed.verdict) == ("returned", 0, "diverged")
-    assert replayed.not_reached == 5
-
-
-def test_calls_of_a_turn_in_another_order_are_no_divergence(redactor):
-    replayed = again(run_of_capture("otel-genai-openai/content-span", redactor.process), "--reverse")
-
-    assert replayed.verdict == "same"
-
-
-# --- agents of the test's own
 
 
 WEATHER = run_of(
@@ -399,6 +270,15 @@ def test_the_recorded_entry_is_the_default_with_its_arguments():
     assert entry_of(by_process, None) == (Entry(script="agent.py"), ("--city", "Oslo"))
     assert entry_of(by_process, None, ["--city", "Rome"]) == (Entry(script="agent.py"), ("--city", "Rome"))
     assert entry_of(by_process, "other.py") == (Entry(script="other.py"), ())
+
+
+def test_the_package_offers_replay_and_does_not_import_it_for_the_child():
+    import runreel.replay
+
+    assert runreel.replay.replay is replay
+    with pytest.raises(AttributeError, match="has no attribute 'absent'"):
+        _ = runreel.replay.absent
+    run_python("import sys, runreel.replay.child; assert 'runreel.replay.engine' not in sys.modules")
 
 
 def test_the_agents_environment_has_no_credentials_and_what_a_replay_needs():

@@ -3,44 +3,12 @@
 import itertools
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runreel.canonical import make_token
-from runreel.replay.matching import Matcher
-from runreel.replay.tape import Tape
 from runreel.replay.unifying import Call, Rules
-from runreel.replay.values import Divergence, Entry, Raised, Returned
-from runreel.semconv.secrets import is_secret
-from runreel.values import Run
-
-RUN = Run("default", "r" * 32, "", (), "agent")
-KEY = b"k" * 32
-EMAIL = "dana.fields@example.com"
-TOKEN = make_token(KEY, "EMAIL", EMAIL)
-
-
-def tool(seq, name, request, answer, after=(), call_id="", **rest):
-    given = answer if isinstance(answer, (Returned, Raised)) else Returned(answer)
-    return Entry(seq, "tool", name, request, given, after=frozenset(after), call_id=call_id, **rest)
-
-
-def model(seq, messages, answer=(), after=(), **request):
-    asked = {"model": "m", "messages": messages, "tools": None, "params": {}, **request}
-    return Entry(seq, "llm", "m", asked, Returned(answer), after=frozenset(after))
-
-
-def text(role, content):
-    return {"role": role, "parts": ({"type": "text", "content": content},)}
-
-
-def ask_model(messages, **request):
-    return Call("llm", "m", {"model": "m", "messages": messages, "tools": (), "params": {}, **request})
-
-
-def matcher(*entries, key=None, **rest):
-    return Matcher(Tape(RUN, entries), Rules(key, is_secret), **rest)
+from runreel.replay.values import Divergence, Raised
+from tape_kit import EMAIL, KEY, TOKEN, ask_model, matcher, model, text, tool, with_result
 
 
 def types(found):
@@ -211,25 +179,6 @@ def test_under_continue_a_call_that_can_be_two_is_not_answered():
     assert isinstance(tape.ask(Call("tool", "a", {"n": 2})), Divergence)
 
 
-# --- defaults
-
-
-def test_an_argument_at_its_declared_default_says_no_more_than_none():
-    defaults = {"units": "metric"}
-    tape = matcher(tool(0, "w", {"city": "Oslo"}, ""), tool(1, "w", {"city": "Rome", "units": "metric"}, ""))
-
-    assert tape.ask(Call("tool", "w", {"city": "Oslo", "units": "metric"}, defaults=defaults)).seq == 0
-    assert tape.ask(Call("tool", "w", {"city": "Rome"}, defaults=defaults)).seq == 1
-
-
-def test_an_argument_off_its_default_is_a_change():
-    tape = matcher(tool(0, "w", {"city": "Oslo"}, ""))
-
-    found = tape.ask(Call("tool", "w", {"city": "Oslo", "units": "imperial"}, defaults={"units": "metric"}))
-
-    assert (found.type, found.path, found.now, found.was) == ("input_mismatch", "/units", "imperial", None)
-
-
 # --- tokens
 
 
@@ -269,69 +218,6 @@ def test_a_secret_matches_what_its_rule_finds_and_binds_nothing():
     assert not tape.bindings.tokens
 
 
-# --- model requests
-
-
-def test_a_changed_prompt_names_the_part():
-    tape = matcher(model(0, (text("system", "v1"), text("user", "q"))))
-
-    found = tape.ask(ask_model((text("system", "v2"), text("user", "q"))))
-
-    assert (found.type, found.path) == ("input_mismatch", "/messages/0/parts/0/content")
-    assert (found.was, found.now) == ("v1", "v2")
-
-
-@pytest.mark.parametrize(
-    ("recorded", "live", "path"),
-    [
-        ({"params": {"tool_choice": "auto"}}, {"params": {"tool_choice": "required"}}, "/params/tool_choice"),
-        ({"params": {"temperature": 0}}, {"params": {"temperature": 0.2}}, "/params/temperature"),
-        ({"params": {"temperature": 0}}, {"params": {}}, "/params/temperature"),
-        ({"params": {"seed": 7}}, {"params": {"seed": 7, "temperature": 0}}, "/params/temperature"),
-        ({"model": "gpt-4o"}, {"model": "gpt-5"}, "/model"),
-        ({"tools": ({"name": "a"}, {"name": "b"})}, {"tools": ({"name": "b"}, {"name": "a"})}, "/tools/0/name"),
-        ({"tools": ({"name": "a"},)}, {"tools": ()}, "/tools/0"),
-    ],
-)
-def test_every_change_of_a_model_request_that_the_record_can_tell_is_a_divergence(recorded, live, path):
-    tape = matcher(model(0, (text("user", "q"),), **recorded))
-
-    found = tape.ask(ask_model((text("user", "q"),), **live))
-
-    assert (found.type, found.path) == ("input_mismatch", path)
-
-
-@pytest.mark.parametrize(
-    ("recorded", "live"),
-    [
-        ({"params": {"temperature": 0}}, {"params": {"temperature": 0.0}}),
-        ({"params": {"stream": True, "seed": 1}}, {"params": {"seed": 1}}),
-        ({"tools": None}, {"tools": ({"name": "a"},)}),
-        ({"params": {}}, {"params": {"temperature": 1}}),
-        ({"params": {"seed": 7}}, {"params": {"seed": 7, "parallel_tool_calls": True}}),
-    ],
-)
-def test_what_the_record_cannot_tell_is_no_divergence(recorded, live):
-    tape = matcher(model(0, (text("user", "q"),), **recorded))
-
-    assert tape.ask(ask_model((text("user", "q"),), **live)).seq == 0
-
-
-def test_what_could_not_be_compared_is_listed():
-    tape = matcher(model(0, (), tools=None, params={"seed": 7}))
-
-    tape.ask(ask_model((), tools=({"name": "a"},), params={"seed": 7, "logprobs": True}))
-
-    assert list(tape.notes) == ["not compared, since the record does not hold it: tools, logprobs of model requests"]
-
-
-def test_a_message_with_an_empty_text_equals_one_without():
-    recorded = {"role": "assistant", "parts": ({"type": "text", "content": ""}, {"type": "tool_call", "id": "1"})}
-    live = {"role": "assistant", "parts": ({"type": "tool_call", "id": "1"},)}
-
-    assert matcher(model(0, (recorded,))).ask(ask_model((live,))).seq == 0
-
-
 def test_a_retry_of_the_sdk_gets_the_recorded_failure_again():
     tape = matcher(model(0, (text("user", "q"),)))
     asked = ask_model((text("user", "q"),))
@@ -344,11 +230,6 @@ def test_a_retry_of_the_sdk_gets_the_recorded_failure_again():
 
 
 # --- results that no boundary gave
-
-
-def with_result(call_id, response):
-    parts = ({"type": "tool_call_response", "id": call_id, "response": response},)
-    return ({"role": "tool", "parts": parts},)
 
 
 def test_a_failure_that_came_about_again_by_itself_was_not_missed():
@@ -389,22 +270,6 @@ def test_a_result_that_a_boundary_gave_is_fine():
     tape.ask(ask_model(with_result("c1", "21")))
 
     assert tape.finish(stopped=False) == ((), 0)
-
-
-# --- retrievals
-
-
-@pytest.mark.parametrize("live", [{"query": "q"}, {"question": "q", "k": 3}, {"x": "q"}, "q"])
-def test_a_retrieval_is_compared_by_its_query_whatever_the_function_calls_it(live):
-    tape = matcher(Entry(0, "retrieval", "kb", {"query": "q", "top_k": 5}, Returned(())))
-
-    assert tape.ask(Call("retrieval", "kb", live)).seq == 0
-
-
-def test_a_retrieval_of_more_documents_is_a_change_where_both_say_how_many():
-    tape = matcher(Entry(0, "retrieval", "kb", {"query": "q", "top_k": 5}, Returned(())))
-
-    assert tape.ask(Call("retrieval", "kb", {"query": "q", "top_k": 6})).path == "/top_k"
 
 
 # --- laws

@@ -6,28 +6,14 @@ import pytest
 
 from model_server import serving
 from otlp_sink import record
+from recorded_runs import KEY
 from runreel.demo import agent as refund_desk
 from runreel.demo import model_server
-from runreel.processors.redact import Redactor, TenantKey
 from runreel.replay import report
 from runreel.replay.engine import replay
 from runreel.runs.assemble import assemble
 
 AGENTS = Path(__file__).parents[1] / "agents"
-KEY = TenantKey("test", b"k" * 32)
-
-
-@pytest.fixture(scope="session")
-def redactor():
-    return Redactor(KEY)
-
-
-@pytest.fixture
-def calls(tmp_path, monkeypatch):
-    file = tmp_path / "calls"
-    monkeypatch.setenv("TOOL_CALLS", str(file))
-    monkeypatch.setenv("RUNREEL_DEMO_CALLS", str(file))
-    return lambda: file.read_text().split() if file.exists() else []
 
 
 def run_of(batch, redactor):

@@ -103,6 +103,12 @@ def test_steps_inside_a_tool_are_not_on_the_tape():
     assert "not replayed" in tape.notes[0]
 
 
+def test_a_run_that_was_still_going_on_is_noted():
+    run = replace(run_of(model_step(1, ASKED, ["done"], at=0)), open=True)
+
+    assert "still going on" in build(run).notes[0]
+
+
 def test_one_name_for_a_tool_and_a_retrieval_is_refused():
     run = run_of(
         tool_step(1, "kb", {}, "x", at=0),

@@ -1,5 +1,6 @@
 """What of two calls is compared, and what is left out."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +8,7 @@ from runreel.canonical import Bindings, Mismatch
 from runreel.replay.unifying import Call, Rules, comparable, compare, not_compared, tokens_in, without_defaults
 from runreel.replay.values import Entry, Returned
 from runreel.semconv.secrets import is_secret
+from tape_kit import ask_model, matcher, model, text, tool
 
 RULES = Rules(None, is_secret)
 VALUES = st.recursive(st.none() | st.integers() | st.text(max_size=4), lambda v: st.lists(v, max_size=3).map(tuple))
@@ -54,3 +56,101 @@ def test_tokens_are_found_in_every_text_and_in_names():
     value = {"<EMAIL_7f3a9c02>": ("call <PHONE_4239750b> or <CARD_67350c57>", 1, None), "x": b"<IP_3f5159af>"}
 
     assert tokens_in(value) == {"<EMAIL_7f3a9c02>", "<PHONE_4239750b>", "<CARD_67350c57>"}
+
+
+# --- defaults
+
+
+def test_an_argument_at_its_declared_default_says_no_more_than_none():
+    defaults = {"units": "metric"}
+    tape = matcher(tool(0, "w", {"city": "Oslo"}, ""), tool(1, "w", {"city": "Rome", "units": "metric"}, ""))
+
+    assert tape.ask(Call("tool", "w", {"city": "Oslo", "units": "metric"}, defaults=defaults)).seq == 0
+    assert tape.ask(Call("tool", "w", {"city": "Rome"}, defaults=defaults)).seq == 1
+
+
+def test_an_argument_off_its_default_is_a_change():
+    tape = matcher(tool(0, "w", {"city": "Oslo"}, ""))
+
+    found = tape.ask(Call("tool", "w", {"city": "Oslo", "units": "imperial"}, defaults={"units": "metric"}))
+
+    assert (found.type, found.path, found.now, found.was) == ("input_mismatch", "/units", "imperial", None)
+
+
+# --- model requests
+
+
+def test_a_changed_prompt_names_the_part():
+    tape = matcher(model(0, (text("system", "v1"), text("user", "q"))))
+
+    found = tape.ask(ask_model((text("system", "v2"), text("user", "q"))))
+
+    assert (found.type, found.path) == ("input_mismatch", "/messages/0/parts/0/content")
+    assert (found.was, found.now) == ("v1", "v2")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "path"),
+    [
+        ({"params": {"tool_choice": "auto"}}, {"params": {"tool_choice": "required"}}, "/params/tool_choice"),
+        ({"params": {"temperature": 0}}, {"params": {"temperature": 0.2}}, "/params/temperature"),
+        ({"params": {"temperature": 0}}, {"params": {}}, "/params/temperature"),
+        ({"params": {"seed": 7}}, {"params": {"seed": 7, "temperature": 0}}, "/params/temperature"),
+        ({"model": "gpt-4o"}, {"model": "gpt-5"}, "/model"),
+        ({"tools": ({"name": "a"}, {"name": "b"})}, {"tools": ({"name": "b"}, {"name": "a"})}, "/tools/0/name"),
+        ({"tools": ({"name": "a"},)}, {"tools": ()}, "/tools/0"),
+    ],
+)
+def test_every_change_of_a_model_request_that_the_record_can_tell_is_a_divergence(recorded, live, path):
+    tape = matcher(model(0, (text("user", "q"),), **recorded))
+
+    found = tape.ask(ask_model((text("user", "q"),), **live))
+
+    assert (found.type, found.path) == ("input_mismatch", path)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live"),
+    [
+        ({"params": {"temperature": 0}}, {"params": {"temperature": 0.0}}),
+        ({"params": {"stream": True, "seed": 1}}, {"params": {"seed": 1}}),
+        ({"tools": None}, {"tools": ({"name": "a"},)}),
+        ({"params": {}}, {"params": {"temperature": 1}}),
+        ({"params": {"seed": 7}}, {"params": {"seed": 7, "parallel_tool_calls": True}}),
+    ],
+)
+def test_what_the_record_cannot_tell_is_no_divergence(recorded, live):
+    tape = matcher(model(0, (text("user", "q"),), **recorded))
+
+    assert tape.ask(ask_model((text("user", "q"),), **live)).seq == 0
+
+
+def test_what_could_not_be_compared_is_listed():
+    tape = matcher(model(0, (), tools=None, params={"seed": 7}))
+
+    tape.ask(ask_model((), tools=({"name": "a"},), params={"seed": 7, "logprobs": True}))
+
+    assert list(tape.notes) == ["not compared, since the record does not hold it: tools, logprobs of model requests"]
+
+
+def test_a_message_with_an_empty_text_equals_one_without():
+    recorded = {"role": "assistant", "parts": ({"type": "text", "content": ""}, {"type": "tool_call", "id": "1"})}
+    live = {"role": "assistant", "parts": ({"type": "tool_call", "id": "1"},)}
+
+    assert matcher(model(0, (recorded,))).ask(ask_model((live,))).seq == 0
+
+
+# --- retrievals
+
+
+@pytest.mark.parametrize("live", [{"query": "q"}, {"question": "q", "k": 3}, {"x": "q"}, "q"])
+def test_a_retrieval_is_compared_by_its_query_whatever_the_function_calls_it(live):
+    tape = matcher(Entry(0, "retrieval", "kb", {"query": "q", "top_k": 5}, Returned(())))
+
+    assert tape.ask(Call("retrieval", "kb", live)).seq == 0
+
+
+def test_a_retrieval_of_more_documents_is_a_change_where_both_say_how_many():
+    tape = matcher(Entry(0, "retrieval", "kb", {"query": "q", "top_k": 5}, Returned(())))
+
+    assert tape.ask(Call("retrieval", "kb", {"query": "q", "top_k": 6})).path == "/top_k"

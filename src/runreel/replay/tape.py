@@ -39,8 +39,12 @@ def build(run: Run) -> Tape:
     _require_names(run, entries)
     _require_boundaries(run, [step for step in steps if step.seq not in below])
     inside = sum(1 for step in steps if step.kind in KINDS and step.seq in below)
-    notes = (f"{inside} recorded steps inside tools or retrievals are not replayed: their bodies do not run",)
-    return Tape(run, entries, inside, notes if inside else ())
+    notes = []
+    if inside:
+        notes.append(f"{inside} recorded steps inside tools or retrievals are not replayed: their bodies do not run")
+    if run.open:
+        notes.append("the run was still going on when it was loaded: what came later is not on the tape")
+    return Tape(run, entries, inside, tuple(notes))
 
 
 def require_replayable(run: Run) -> None:

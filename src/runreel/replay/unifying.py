@@ -57,7 +57,7 @@ class Rules:
 
 
 def possible(entry: Entry, call: Call) -> bool:
-    """Say cheaply whether a comparison can succeed: in a long run, all but one of the model calls are told by length."""
+    """Say cheaply whether a comparison can succeed: in a long run nearly all model calls differ in length alone."""
     return call.kind != "llm" or _turns(entry.request) == _turns(call.request)
 
 

@@ -142,10 +142,11 @@ def test_the_recorders_boundaries_are_found_wherever_they_stand(project, source,
     assert find(project(agent=source), [name]).boundaries == {name}
 
 
-def test_a_frameworks_decorator_of_the_same_name_is_no_boundary(project):
-    entry = project(agent="from framework import tool\ndef make():\n    @tool\n    def refund(): ...\n")
+@pytest.mark.parametrize("decorator", ["tool", "tool(name='refund')", "server.tool('refund')"])
+def test_a_frameworks_decorator_of_the_same_name_is_no_boundary(project, decorator):
+    source = f"from framework import server, tool\ndef make():\n    @{decorator}\n    def refund(): ...\n"
 
-    assert not find(entry, ["refund"]).has("refund")
+    assert not find(project(agent=source), ["refund"]).has("refund")
 
 
 def test_a_folder_inside_a_library_place_counts_as_the_users_own_when_it_is_named(tmp_path):

@@ -105,7 +105,7 @@ def _functions(tree: ast.Module) -> Iterator[str]:
 def _boundaries(tree: ast.Module) -> Iterator[str]:
     """Name what the recorder's `tool` and `retriever` are given here: as an argument, or by the function below them."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _called(node.func) in _RECORDER:
+        if isinstance(node, ast.Call) and _called(node.func) in _RECORDER and _from_recorder(node.func, tree):
             given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "name")]
             yield from (value.value for value in given if isinstance(value, ast.Constant) and type(value.value) is str)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
