@@ -94,6 +94,8 @@ def test_closing_twice_is_no_error_and_a_closed_store_says_so(tmp_path: Path) ->
 
     with pytest.raises(StoreError, match="closed"):
         engine.query("SELECT 1")
+    with pytest.raises(RetryableError, match="closed"):
+        engine.insert("run_names", {"tenant": ["t"], "run_id": ["n"], "trace_id": ["x"]}, new_token())
 
 
 def test_a_data_folder_that_is_a_file_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:

@@ -90,3 +90,16 @@ def test_a_script_is_split_at_the_semicolons_that_end_a_line() -> None:
     script = "-- a comment; with one\nCREATE a\n(\n  -- inside;\n  b String DEFAULT ';'\n);\n\nCREATE c;\n"
 
     assert schema.statements(script) == ["CREATE a\n(\n  b String DEFAULT ';'\n)", "CREATE c"]
+
+
+def test_a_store_whose_version_cannot_be_written_is_not_opened(tmp_path: Path) -> None:
+    engine = Engine.open(tmp_path / "store", tmp=tmp_path / "tmp")
+    engine.command("DROP TABLE runreel.schema_version")
+    engine.command(
+        "CREATE TABLE runreel.schema_version (version UInt32, CONSTRAINT none CHECK version = 0) "
+        "ENGINE = ReplacingMergeTree ORDER BY version"
+    )
+    engine.close()
+
+    with pytest.raises(StoreError, match=r"cannot open the store .*insert into schema_version: engine error 469"):
+        Engine.open(tmp_path / "store", tmp=tmp_path / "tmp")

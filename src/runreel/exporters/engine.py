@@ -70,6 +70,8 @@ class Engine:
             schema.migrate(engine)
         except ClickHouseError as error:
             failure = _open_failure(path, error)
+        except ConsumeError as error:
+            failure = f"cannot open the store {path}: {error}"
         except BaseException:
             engine.close()
             raise
@@ -105,7 +107,10 @@ class Engine:
         Raises:
             RetryableError, PermanentError: by what went wrong; without a word of the data.
         """
-        self._check()
+        try:
+            self._check()
+        except StoreError as error:
+            raise RetryableError(str(error)) from None
         if not any(columns.values()):
             return
         failure: Exception
