@@ -20,7 +20,7 @@ demo: $(STAMPS)/demo ## Record a small agent, look at the run, replay it: nothin
 	@$(BIN)/runreel demo
 
 test: $(STAMPS)/dev ## Run the tests
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadscope $(ARGS)
 
 check: $(STAMPS)/dev ## Lint, types, the import contract, the docs
 	$(BIN)/ruff check src tests bench
