@@ -1,0 +1,106 @@
+"""An agent of 40 steps for the bench: the OpenAI SDK under its instrumentation, and one tool of its own.
+
+With BENCH_INSTANT_MODEL it brings a model that answers at once, in its own process: what is left is the agent itself.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx2
+from openai import OpenAI
+from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
+
+import runreel.record as rr
+
+INSTANT = "BENCH_INSTANT_MODEL"
+MODEL = "gpt-4o-mini"
+TOOLS: list[Any] = [
+    {
+        "type": "function",
+        "function": {
+            "name": "read_page",
+            "description": "Read one page of the report.",
+            "parameters": {"type": "object", "properties": {"page": {"type": "integer"}}, "required": ["page"]},
+        },
+    }
+]
+
+
+@rr.tool(version="1")
+def read_page(page: int) -> dict[str, Any]:
+    """Return a page of about two kilobytes."""
+    lines = [
+        f"{page}.{line} the quarter's figures for region {line * 7 % 13} are in line with the plan"
+        for line in range(28)
+    ]
+    return {"page": page, "text": "\n".join(lines)}
+
+
+class InstantModel(httpx2.BaseTransport):
+    """A model that asks for one page after the other, and is done after `steps` answers."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        messages: Sequence[Mapping[str, Any]] = json.loads(request.read())["messages"]
+        turn = 1 + sum(message["role"] == "assistant" for message in messages)
+        return httpx2.Response(200, json=_completion(turn, last=turn >= self._steps))
+
+
+def _completion(turn: int, *, last: bool) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": "The report is in line with the plan." if last else None}
+    if not last:
+        arguments = json.dumps({"page": turn})
+        function = {"name": "read_page", "arguments": arguments}
+        message["tool_calls"] = [{"id": f"call_{turn}", "type": "function", "function": function}]
+    choice = {"index": 0, "message": message, "finish_reason": "stop" if last else "tool_calls", "logprobs": None}
+    usage = {"prompt_tokens": 100 * turn, "completion_tokens": 20, "total_tokens": 100 * turn + 20}
+    return {
+        "id": f"chatcmpl-{turn}",
+        "object": "chat.completion",
+        "created": 1_764_000_000,
+        "model": MODEL,
+        "choices": [choice],
+        "usage": usage,
+    }
+
+
+def work(question: str, steps: int) -> str:
+    """Read the report page by page."""
+    client = OpenAI(
+        api_key="no-key-needed",
+        base_url="http://model.invalid/v1",
+        http_client=httpx2.Client(transport=InstantModel(steps)) if INSTANT in os.environ else None,
+    )
+    messages: list[Any] = [{"role": "user", "content": question}]
+    while True:
+        answer = client.chat.completions.create(model=MODEL, messages=messages, tools=TOOLS, temperature=0)
+        message = answer.choices[0].message
+        if not message.tool_calls:
+            return message.content or ""
+        messages.append(message.model_dump(exclude_none=True))
+        for call in message.tool_calls:
+            if call.type != "function":
+                raise RuntimeError(f"a call that is no function call: {call.type}")
+            result = read_page(**json.loads(call.function.arguments))
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
+
+
+def main() -> None:
+    """Answer one question, recorded."""
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--steps", type=int, default=40)
+    args = options.parse_args()
+    rr.configure(agent="report-reader")
+    OpenAIInstrumentor().instrument()
+    question = "Is the report in line with the plan?"
+    with rr.run(user_input=question) as run:
+        run.answer(work(question, args.steps))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Texts made to be slow, against ordinary text of the usual sizes: two megabytes of digits, at-signs, letters,
+brackets; and two megabytes of ordinary text in one piece, which must not be slow either.
+
+A value that the redactor withholds because it took too long would be quick, too, and does not count.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import texts
+from harness import Bar, Declared, Row, Say, Side, rate, side_by_side
+
+from rows.redactor import corpus
+from runreel.processors.redact.keys import TenantKey
+from runreel.processors.redact.redactor import Redactor
+from runreel.processors.redact.settings import RedactSettings
+from runreel.values import RawBatch, Span, SpanKey
+
+_BYTES = 2_000_000
+_MARKS = {"digits": "7", "at_signs": "@", "letters": "a", "brackets": "["}
+_ONE_PIECE = "one_piece"
+_NAMES = (*_MARKS, _ONE_PIECE)
+ROWS = tuple(
+    Declared(f"hostile_{name}", Bar("<=", 3), "times the time of ordinary text, byte for byte") for name in _NAMES
+)
+_KEY = TenantKey("bench", b"\x17" * 32)
+
+
+def measure(*, quick: bool, say: Say) -> Iterator[Row]:
+    """Measure each text against the same ordinary one, as the value of a span's attribute."""
+    size = _BYTES // 4 if quick else _BYTES
+    redactor = Redactor(_KEY, RedactSettings(memo_size=0))
+    rng = random.Random("hostile")
+    one_piece = texts.salt(rng, "\n\n".join(kind(rng, size // 4) for kind in texts.KINDS), 1500, [])
+    values = {
+        "ordinary": tuple(corpus("hostile", size // 11_000)),
+        **{name: (mark * size,) for name, mark in _MARKS.items()},
+        _ONE_PIECE: (one_piece,),
+    }
+    withheld: dict[str, int] = {}
+
+    def put(name: str) -> float:
+        clean = redactor.process(_batch(values[name]))
+        withheld[name] = clean.counts.get("redaction_failures", 0)
+        return float(sum(map(len, values[name])))
+
+    put("ordinary")
+    works = {name: partial(put, name) for name in values}
+    sides = side_by_side(works, 2 if quick else 3, say=say)
+    for declared, name in zip(ROWS, _NAMES, strict=True):
+        yield _row(declared, sides[name], sides["ordinary"], withheld[name])
+
+
+def _row(declared: Declared, side: Side, ordinary: Side, withheld: int) -> Row:
+    detail = f"{rate(side)} against {rate(ordinary)}, processor time, {side.spread}"
+    if withheld:
+        return declared.row(float("inf"), f"withheld, which does not count; {detail}")
+    return declared.row(side.median / ordinary.median, detail)
+
+
+def _batch(values: Sequence[str]) -> RawBatch:
+    spans = tuple(
+        Span(
+            SpanKey("default", "1" * 32, f"{number:016x}"),
+            None,
+            "execute_tool",
+            1,
+            2,
+            attributes={"gen_ai.tool.call.result": value},
+        )
+        for number, value in enumerate(values, 1)
+    )
+    return RawBatch("default", spans)
