@@ -6,13 +6,17 @@ window that no finding can cross; the recogniser judges the window. Findings equ
 """
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from runreel.processors.redact import phones
 from runreel.processors.redact.fold import one_byte
 from runreel.processors.redact.recognisers import judges
 from runreel.processors.redact.scan import Gate, Hits, Scanner, scanner
+
+if TYPE_CHECKING:
+    import regex  # type: ignore[import-untyped]
 
 DEFAULT_ENTITIES = ("EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO")
 DEFAULT_REGIONS = ("US", "GB")
@@ -47,6 +51,8 @@ _CLASSES = {
     "IP": r"[\w:.%/]",
 }
 _LOCAL = r"[!#$%&'*+\-/=?^_`{|}~\w]"  # of an e-mail address, before the at-sign, apart from the dot
+
+_APART = "\0"  # between windows: no pattern takes it, and no word has it
 
 Check = Callable[[], None]
 
@@ -95,11 +101,21 @@ class Detector:
                 spans = self._phones.find(text, spots, check) if spots else ()
                 found += [Finding(entity, start, end, phones.SCORE) for start, end in spans]
                 continue
-            judge, ends = self._judges[entity], self.ends(entity, hits)
-            for start, end in self._windows[entity](text, ends) if ends else ():
-                check()
-                found += [Finding(entity, start + a, start + b, score) for a, b, score in judge.judge(text[start:end])]
+            ends = self.ends(entity, hits)
+            if ends:
+                found += self._in_windows(entity, text, self._windows[entity](text, ends), check)
         return without_contained(found)
+
+    def _in_windows(self, entity: str, text: str, windows: list[tuple[int, int]], check: Check) -> Iterator[Finding]:
+        """Judge all windows of a text in one go, apart from each other."""
+        joined = _APART.join(text[start:end] for start, end in windows)
+        place, offset, limit = -1, 0, 0
+        for start, end, score in sorted(self._judges[entity].judge(joined, check)) if windows else ():
+            while start >= limit:
+                place += 1
+                offset = windows[place][0] - limit
+                limit += windows[place][1] - windows[place][0] + len(_APART)
+            yield Finding(entity, start + offset, end + offset, score)
 
 
 def without_contained(found: list[Finding]) -> list[Finding]:
@@ -118,19 +134,16 @@ def without_contained(found: list[Finding]) -> list[Finding]:
 Windows = Callable[[str, list[int]], list[tuple[int, int]]]
 
 
+@lru_cache(maxsize=1)
 def _windows() -> dict[str, Windows]:
     """Return how to cut windows, entity by entity. `regex` searches backwards; `re` cannot."""
-    import regex  # type: ignore[import-untyped]
+    import regex
 
     found: dict[str, Windows] = {}
     for entity, chars in _CLASSES.items():
         left, right = regex.compile(f"(?r){chars}*+"), regex.compile(f"{chars}*+")
         found[entity] = _runs(left.match, right.match)
-    found["EMAIL"] = _addresses(
-        left=regex.compile(rf"(?r)(?:{_LOCAL}|\.)*+").match,
-        right=regex.compile(r"@\w+(?:-+\w+)*+(?:\.\w+(?:-+\w+)*+)++").match,
-        local=regex.compile(_LOCAL).match,
-    )
+    found["EMAIL"] = _address_windows
     return found
 
 
@@ -154,25 +167,42 @@ def _runs(left: Match, right: Match) -> Windows:
     return windows
 
 
-def _addresses(left: Match, right: Match, local: Match) -> Windows:
-    """Cut windows around at-signs that have what an address needs on both sides; neighbours share one window.
+def at_signs(text: str, ends: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield (place of the sign, end of the domain) of at-signs that have what an address needs on both sides.
 
     What is left out here would cost the pattern a time that grows with the square of the window.
     """
+    local, domain = _address_parts()
+    for end in ends:
+        at = end - 2
+        after = domain.match(text, at)
+        if after is not None and local.match(text, at - 1, at):
+            yield at, after.end()
 
-    def windows(text: str, ends: list[int]) -> list[tuple[int, int]]:
-        out: list[tuple[int, int]] = []
-        for place in ends:
-            at = place - 2
-            domain = right(text, at)
-            if domain is None or not local(text, at - 1, at):
-                continue
-            before = left(text, 0, at)
-            start = before.start() if before else at
-            if out and start < out[-1][1]:
-                out[-1] = (out[-1][0], domain.end())
-            else:
-                out.append((start, domain.end()))
-        return out
 
-    return windows
+def _address_windows(text: str, ends: list[int]) -> list[tuple[int, int]]:
+    """Cut windows around at-signs; neighbours share one."""
+    out: list[tuple[int, int]] = []
+    left = _local_part()
+    for at, end in at_signs(text, ends):
+        start = left.match(text, 0, at).start()
+        if out and start < out[-1][1]:
+            out[-1] = (out[-1][0], end)
+        else:
+            out.append((start, end))
+    return out
+
+
+@lru_cache(maxsize=1)
+def _address_parts() -> "tuple[regex.Pattern[str], regex.Pattern[str]]":
+    """Return what may stand right before an at-sign, and what must follow it."""
+    import regex
+
+    return regex.compile(_LOCAL), regex.compile(r"@\w+(?:-+\w+)*+(?:\.\w+(?:-+\w+)*+)++")
+
+
+@lru_cache(maxsize=1)
+def _local_part() -> "regex.Pattern[str]":
+    import regex
+
+    return regex.compile(rf"(?r)(?:{_LOCAL}|\.)*+")

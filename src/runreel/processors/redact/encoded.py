@@ -4,14 +4,16 @@ import base64
 import binascii
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from runreel.processors.redact.scan import Gate
 
-GATE = Gate("[A-Za-z0-9+/_-]{20}", once=True)
+_SHORTEST = 20
+GATE = Gate(f"(?:^|[^A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{{{_SHORTEST}}}")
+"""Fires once for each run, `_SHORTEST` characters into it."""
 
-_RUN = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{20,}+={0,2}(?![A-Za-z0-9+/_=-])")
+_RUN = re.compile(rf"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{{{_SHORTEST},}}+={{0,2}}(?![A-Za-z0-9+/_=-])")
 _DATA_URL = re.compile(r"data:(?!text/|application/json)[\w.+-]{1,64}/[\w.+-]{1,64}(?:;[\w=.+-]{1,64}){0,4};base64,\Z")
 _MAGIC = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"OggS", b"ID3", b"\xff\xfb",
@@ -34,9 +36,13 @@ class Run(NamedTuple):
     sure: bool = False
 
 
-def runs(text: str) -> Iterator[Run]:
-    """Yield the base64 in a text. Words, identifiers and hashes also look like it, but do not decode to text."""
-    for match in _RUN.finditer(text):
+def runs(text: str, hits: Sequence[tuple[int, int]]) -> Iterator[Run]:
+    """Yield the base64 at the hits of the gate. Words, identifiers and hashes also look like it, but do not decode to
+    text."""
+    for _, place in hits:
+        match = _RUN.match(text, place - _SHORTEST)
+        if match is None:
+            continue
         start, end = match.span()
         if _DATA_URL.search(text, max(0, start - 400), start):
             yield Run(start, end, None, sure=True)

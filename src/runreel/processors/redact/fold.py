@@ -18,14 +18,14 @@ _INVISIBLE_BEYOND = "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 # Escapes that broken JSON, URLs and HTML leave in a text. Several backslashes: JSON in JSON.
 _CODES = (
-    r"\\+u[dD][89abAB][0-9a-fA-F]{2}\\+u[dD][c-fC-F][0-9a-fA-F]{2}|\\+u[0-9a-fA-F]{4}"
-    r"|\\+x[0-9a-fA-F]{2}|\\+/|%[0-7][0-9a-fA-F]|&(?:#64|#x40|commat);"
+    r"(?<!\\)\\++(?:u[dD][89abAB][0-9a-fA-F]{2}\\++u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|/)"
+    r"|%[0-7][0-9a-fA-F]|&(?:#64|#x40|commat);"
 )
 _CODED = re.compile(f"[{_INVISIBLE}]+|{_CODES}")
 _CODED_BEYOND = re.compile(f"[{_INVISIBLE}{_INVISIBLE_BEYOND}]+|{_CODES}")
 _MAYBE_CODED = re.compile(rf"[\\%&{_INVISIBLE}]")
 _HEX = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|%([0-9a-fA-F]{2})")
-_BREAK = re.compile(r"\\+[nrt]")
+_BREAK = re.compile(r"(?<!\\)\\++[nrt]")
 # Dashes that join words too: only between digits are they hyphens.
 _NUMBER_DASH = re.compile("(?<=[0-9])[\u2012\u2013\u2212](?=[0-9])")
 _ASCII_TWINS = {

@@ -44,19 +44,20 @@ class Judge:
     exacts: tuple[Exact, ...]
     whole: Callable[[str], list[Judged]] | None = None
 
-    def judge(self, window: str) -> list[Judged]:
-        """Return (start, end, score) of each finding in a window; scores of 0 are none."""
+    def judge(self, text: str, check: Callable[[], None]) -> list[Judged]:
+        """Return (start, end, score) of each finding in a text; scores of 0 are none. `check` may raise to stop."""
         if self.whole is not None:
-            return self.whole(window)
+            return self.whole(text)
         found = []
         for exact in self.exacts:
-            for match in exact.pattern.finditer(window):
-                text = match.group()
-                if not text:
+            for match in exact.pattern.finditer(text):
+                check()
+                written = match.group()
+                if not written:
                     continue
-                valid = exact.validate(text)
+                valid = exact.validate(written)
                 score = exact.score if valid is None else float(valid)
-                if score > 0 and not exact.invalidate(text):
+                if score > 0 and not exact.invalidate(written):
                     found.append((*match.span(), score))
         return found
 

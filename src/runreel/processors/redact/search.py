@@ -1,12 +1,13 @@
 """Everything to be taken out of one text: secrets first, then personal data, until nothing more is found."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from runreel.processors.redact import encoded, extras, fold
 from runreel.processors.redact.budget import Budget
-from runreel.processors.redact.detect import Detector, Finding, without_contained
-from runreel.processors.redact.scan import Gate, Hits, Scanner, scanner
+from runreel.processors.redact.detect import Detector, Finding, at_signs, without_contained
+from runreel.processors.redact.scan import NO_PLACE, Gate, Hits, Scanner, scanner
 from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.suppress import Context, suppressed
 from runreel.semconv.secret_rules import INERT, LIMIT, RULES, Span
@@ -16,7 +17,9 @@ _KINDS = {"secret": 0, "base64": 1, "personal": 2}  # of two that overlap, the f
 # Which of two findings over the same characters names the token, where neither is longer.
 _RANK = {"CARD": 0, "IBAN": 1, "EMAIL": 2, "IP": 3, "CRYPTO": 4, "SSN": 5, "PHONE": 6}
 _PLAIN = frozenset([*" \t\r\n\"'()[]{}<>,;!?|", INERT, LIMIT, ""])
-_REACH = 8
+_REACH = 12
+_DIGIT_BEFORE = re.compile(r"\d[^A-WYZa-wyz\d]*\Z")
+_DIGIT_AFTER = re.compile(rf"[^A-WYZa-wyz\d]{{0,{_REACH}}}\d")
 
 Where = Callable[[int], tuple[Context, int, int]]
 """The context at an offset, and the borders of the piece of text that it holds for."""
@@ -50,7 +53,10 @@ class Search:
                 *(gate for _, gate in detector.gates),
                 *more,
                 encoded.GATE,
-                *(Gate(rule.gate, once=True, caseless=rule.caseless, hints=rule.hints) for rule in RULES),
+                *(
+                    Gate(rule.gate, rule.near is not None, rule.near is None, rule.caseless, rule.hints)
+                    for rule in RULES
+                ),
             ],
             hyperscan=hyperscan,
         )
@@ -66,7 +72,9 @@ class Search:
         if not self._plain_profile:
             base = fold.aligned(base)
         hits = self._scanner.scan(fold.one_byte(base))
-        base, binary, encoded_spots = self._encoded(base, decoded) if self._base64 in hits else (base, [], [])
+        base, binary, encoded_spots = (
+            self._encoded(base, hits[self._base64], decoded) if self._base64 in hits else (base, [], [])
+        )
         found: list[Spot] = []
         while True:
             view = None if self._plain_profile else fold.compact(base)
@@ -109,7 +117,11 @@ class Search:
         for number, rule in enumerate(RULES, self._first_rule):
             if number in hits:
                 budget.check()
-                spans += rule.find(base, max(0, hits[number][0][1] - rule.reach))
+                places = hits[number]
+                if rule.near is not None and places[0] != NO_PLACE:
+                    spans += rule.near(base, places)
+                else:
+                    spans += rule.find(base, max(0, places[0][1] - rule.reach))
         return [Spot(start, end, "secret", rule, "", (f"SECRET:{rule}",)) for start, end, rule in merge(spans)]
 
     def _personal(self, base: str, hits: Hits, where: Where, budget: Budget) -> list[Spot]:
@@ -117,7 +129,7 @@ class Search:
         if not self._plain_profile:
             own = [
                 *extras.find(base, hits, self._first_extra),
-                *extras.addresses(base, self._detector.ends("EMAIL", hits)),
+                *extras.addresses(base, at_signs(base, self._detector.ends("EMAIL", hits))),
             ]
             found = without_contained(extras.narrowed(base, found, own))
             found = [item for item in found if not self._suppressed(base, item, where)]
@@ -133,14 +145,14 @@ class Search:
         return suppressed(piece, moved, context, mask_private_addresses=self._settings.mask_private_addresses)
 
     def _encoded(
-        self, base: str, decoded: Callable[[str], str | None]
+        self, base: str, hits: Sequence[tuple[int, int]], decoded: Callable[[str], str | None]
     ) -> tuple[str, list[tuple[int, int]], list[Spot]]:
         """Look into base64. Return the text without pictures and the like, the places of other binary content (no
         personal data there, but perhaps a key), and what must be replaced."""
         spots: list[Spot] = []
         pictures: list[tuple[int, int]] = []
         binary: list[tuple[int, int]] = []
-        for run in encoded.runs(base):
+        for run in encoded.runs(base, hits):
             clean = None if run.text is None else decoded(run.text)
             if clean is not None:
                 value = encoded.encode(clean, base[run.start : run.end])
@@ -185,7 +197,8 @@ def _resolved(spots: Sequence[Spot]) -> tuple[list[Spot], bool]:
 
 def _is_apart(base: str, spot: Spot) -> bool:
     """Tell whether what stands around a spot cannot be part of another finding once the spot is gone."""
-    before, after = base[max(0, spot.start - _REACH) : spot.start], base[spot.end : spot.end + _REACH]
-    if any(char.isdigit() for char in before + after):
+    if base[max(0, spot.start - 1) : spot.start] not in _PLAIN or base[spot.end : spot.end + 1] not in _PLAIN:
         return False
-    return before[-1:] in _PLAIN and after[:1] in _PLAIN
+    # Digits on the other side of blanks and punctuation may have been one number with it; x announces an extension.
+    before = _DIGIT_BEFORE.search(base, max(0, spot.start - _REACH), spot.start)
+    return before is None and _DIGIT_AFTER.match(base, spot.end) is None

@@ -15,21 +15,18 @@ from runreel.processors.redact.detect import Finding
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _VERSION_WORDS = frozenset({"version", "versions", "ver", "build", "release", "revision", "rev", "firmware", "tag"})
 _SSN_WORDS = frozenset({"ssn", "social", "security", "ssns", "taxpayer", "tin", "itin"})
-_VERSION_BEFORE = re.compile(
-    r"(?:\bv|(?<![a-z])(?:version|ver|build|release|revision|rev|firmware|tag)\b[\"'\s:=#()\[v-]{0,6})\Z", re.IGNORECASE
-)
 _SSN_BEFORE = re.compile(r"(?<![a-z])(?:ssns?|social|security|itin|tin)(?![a-z])", re.IGNORECASE)
 _BOOK_BEFORE = re.compile(r"\bIS[BS]N(?:-?1[03])?[\s:]{0,4}[0-9 -]{0,20}\Z", re.IGNORECASE)
 _UUID = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Za-z])")
 _DECIMAL = re.compile(r"(?<![\d.,])[-+]?\d+\.\d+(?:[eE][-+]?\d+)?(?![\d.])")
 _EPOCH = re.compile(r"1\d{9}(?:\d{3}){0,3}")  # seconds to nanoseconds, 2001 to 2033
 _NEAR = 64
+_SEPARATORS = " \t\"'`:=#()[-"
 
-_LOCAL_NETWORKS = [ipaddress.ip_network(net) for net in ("0.0.0.0/8", "127.0.0.0/8", "::/127", "255.255.255.255/32")]
-_PRIVATE_NETWORKS = [
-    ipaddress.ip_network(net)
-    for net in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fe80::/10", "fc00::/7")
-]
+_PRIVATE_IPV4 = tuple(
+    (int(net.network_address), int(net.broadcast_address))
+    for net in map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"))
+)
 
 
 class Context(NamedTuple):
@@ -60,20 +57,35 @@ def suppressed(text: str, found: Finding, where: Context, *, mask_private_addres
 
 
 def _address(text: str, found: Finding, where: Context, mask_private: bool) -> bool:
-    written = text[found.start : found.end]
+    written = text[found.start : found.end].partition("/")[0].partition("%")[0]
     try:
-        address = ipaddress.ip_interface(written).ip
+        address = ipaddress.ip_address(written)
     except ValueError:
         return False
-    if any(address in net for net in _LOCAL_NETWORKS):
-        return True  # loopback, unspecified, broadcast: the same for everybody
-    if not mask_private and any(address in net for net in _PRIVATE_NETWORKS):
+    number = int(address)
+    if address.version == 4:
+        first = number >> 24
+        if first in (0, 127) or number == 0xFFFFFFFF:
+            return True  # unspecified, loopback, broadcast: the same for everybody
+        if not mask_private and any(low <= number <= high for low, high in _PRIVATE_IPV4):
+            return True
+        return where.version or _says_version(text[max(0, found.start - _NEAR) : found.start])
+    if number < 2:
         return True
-    if address.version == 4:  # `build 10.4.2.1`, `v2.1.1.108`, {"client_version": "203.0.113.7"}
-        return where.version or bool(_VERSION_BEFORE.search(text, max(0, found.start - _NEAR), found.start))
-    groups = [group for group in written.split("/")[0].split("%")[0].split(":") if group]
+    if not mask_private and (number >> 118 == 0xFE80 >> 6 or number >> 121 == 0xFC00 >> 9):
+        return True
+    groups = [group for group in written.split(":") if group]
     # `b::`, `add::face`: scopes in code. An address starts with four digits or has three groups.
     return len(groups) < 3 and not (groups and len(groups[0]) == 4 and any(char.isdigit() for char in groups[0]))
+
+
+def _says_version(before: str) -> bool:
+    """`build 10.4.2.1`, `v2.1.1.108`, `"version": "203.0.113.7"`: four numbers with dots are a version there."""
+    bare = before.lower().rstrip(_SEPARATORS)
+    if bare.endswith("v") and not bare[-2:-1].isalpha():
+        return True
+    word = bare[len(bare.rstrip("abcdefghijklmnopqrstuvwxyz")) :]
+    return word in _VERSION_WORDS
 
 
 def _email(text: str, found: Finding, _: Context) -> bool:
