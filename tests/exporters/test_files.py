@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import os
 import time
@@ -114,6 +115,24 @@ def test_a_folder_that_cannot_be_written_is_retryable(tmp_path: Path) -> None:
 
     with pytest.raises(RetryableError, match=f"cannot write part sha256:{HASH}"):
         blobs.put("default", HASH, DATA, "text/plain")
+
+
+def test_a_full_disk_is_retryable_and_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    blobs = FileBlobs(tmp_path)
+    blobs.put("default", hashlib.sha256(b"before").hexdigest(), b"before", "text/plain")
+    monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(RetryableError, match="No space left on device"):
+        blobs.put("default", HASH, DATA, "text/plain")
+
+    monkeypatch.undo()
+    assert list((tmp_path / ".tmp").iterdir()) == []
+    assert not file_of(tmp_path).exists()
 
 
 def test_a_file_that_cannot_be_read_is_a_store_error(tmp_path: Path) -> None:

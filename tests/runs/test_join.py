@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from otlp_build import ROOT, TID, agent, llm, msg
+from otlp_build import ROOT, TID, agent, llm, msg, span
 from runreel.canonical import dumps, exact_ref
 from runreel.errors import CorruptError, NotFoundError
 from runreel.exporters.clickhouse import ClickHouse
@@ -88,6 +88,22 @@ def test_a_damaged_log_event_is_named_with_its_step(memory: Watched, runs: Store
 
     with pytest.raises(CorruptError, match=r"step 1 \(llm .*\), log event: payload sha256:"):
         runs.run("default", TID)
+
+
+def test_damage_outside_every_step_is_named_by_its_span(memory: Watched, runs: StoreRuns) -> None:
+    structural = span("GET /x", "00000000000000aa", ROOT, attrs={"http.body": LONG})
+    memory.export(stored(agent(), structural))
+    memory.export(stored(agent(tid="2" * 32, **{"replay.run.id": "named"}), structural_in("2" * 32)))
+    memory._payloads.clear()
+
+    with pytest.raises(CorruptError, match=f"^run {TID}, span 00000000000000aa of trace {TID}: payload"):
+        runs.run("default", TID)
+    with pytest.raises(CorruptError, match=f"^span 00000000000000aa of trace {'2' * 32}: payload"):
+        runs.run("default", "2" * 32)
+
+
+def structural_in(trace_id: str):
+    return span("GET /x", "00000000000000aa", ROOT, tid=trace_id, attrs={"http.body": LONG})
 
 
 def heavy_file(home: Path, sha256: str) -> Path:
