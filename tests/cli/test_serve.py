@@ -13,8 +13,10 @@ import otlp_build as build
 from collector_kit import CONFIG, ask, until
 from load_kit import Load, grpc_exporter, http_exporter
 from runreel.cli.serve import ready_line
+from runreel.components import open_runs
 from runreel.runs import discovery
 from runreel.runs.discovery import Collector
+from runreel.storage import RunQuery
 from serve_kit import run_to_its_end, serve
 
 PLANTED = "dana.fields@example.com"
@@ -138,9 +140,9 @@ def test_a_stop_under_load_keeps_everything_that_was_acknowledged(tmp_path):
     assert "stopped" in log
     assert "runreel_commits=" in log
     assert not (home / discovery.FILE).exists()
-    with serve(home) as serving:
-        stored = {trace for run in get(serving.at, "/api/v1/runs?limit=0").json()["runs"] for trace in run["trace_ids"]}
-        assert serving.end(signal.SIGINT) == 0
+    runs = open_runs(home)
+    stored = {trace for run in runs.runs(RunQuery(limit=0)) for trace in run.trace_ids}
+    runs.close()
     assert {trace for trace, _ in load.acknowledged} <= stored
 
 
@@ -156,6 +158,7 @@ def test_after_kill_9_the_next_one_says_so_and_takes_over(tmp_path):
         assert f"its process {pid} is gone" in second.log
         assert second.at.token != token
         assert get(second.at, f"/api/v1/runs/{build.TID}").status == 200
+        assert second.end(signal.SIGINT) == 0
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path):

@@ -166,6 +166,29 @@ def test_a_store_that_is_down_is_asked_once_and_every_client_told(committer):
     assert asked == [1, 2]
 
 
+def test_an_outage_is_logged_when_it_begins_and_when_it_ends(committer, caplog):
+    down = [True]
+
+    def hook(_):
+        if down[0]:
+            raise RetryableError("the disk is full")
+
+    store = Store(hook=hook)
+    with caplog.at_level("INFO", logger="runreel"):
+        for _ in range(3):
+            with pytest.raises(RetryableError):
+                committer.submit(batch("a"), {"store": store}, 10).result(30)
+        down[0] = False
+        for _ in range(2):
+            committer.submit(batch("a"), {"store": store}, 10).result(30)
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "a store did not take a batch",
+        "a store takes batches again",
+    ]
+    assert "the disk is full" in caplog.records[0].error
+
+
 def test_exporters_are_called_in_order_and_the_rest_left_out_after_a_failure(committer):
     order = []
     blobs = Store(hook=lambda _: order.append("blobs"))

@@ -67,9 +67,9 @@ async def _serve(service: "Service", ready_file: Path | None) -> int:
         await asyncio.wait({starting})  # it stops what it started
         return 0
     line = ready_line(starting.result())
-    print(line, flush=True)
     if ready_file is not None:
         _write(ready_file, line)
+    print(line, flush=True)
     await stopped
     log.info("stopping: finishing what is in flight")
     await service.stop()

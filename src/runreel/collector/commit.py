@@ -50,6 +50,7 @@ class Committer:
         self._thread = threading.Thread(target=self._work, name="runreel-writer", daemon=True)
         self._stopped = False
         self._closing = threading.Lock()
+        self._failing: set[str] = set()  # the writer's own
 
     def start(self) -> None:
         """Start the writer thread."""
@@ -132,20 +133,29 @@ class Committer:
         for name, exporter in exporters.items():
             try:
                 exporter.export(batch)
-            except (RetryableError, PermanentError) as error:
-                kind = "retryable" if isinstance(error, RetryableError) else "permanent"
-                self._counts.add(telemetry.SEND_FAILED, exporter=name, kind=kind)
-                said = {"exporter": name, "kind": kind, "reason": str(error)}
-                _log.warning("a store did not take a batch", extra=said)
+            except Exception as error:  # noqa: BLE001  also what it must not raise: the client keeps the data, the writer lives
+                self._failed(name, error)
                 return error
-            except Exception as error:  # noqa: BLE001  a bug: counted and said, the client keeps the data, the writer lives
-                self._counts.add(telemetry.SEND_FAILED, exporter=name, kind="bug")
-                _log.error("an exporter raised what it must not", extra={"exporter": name, "error": describe(error)})
-                return error
+            if name in self._failing:
+                self._failing.discard(name)
+                _log.info("a store takes batches again", extra={"exporter": name})
             self._counts.add(telemetry.SENT_SPANS, len(batch.rows), exporter=name)
             self._counts.add(telemetry.SENT_LOGS, len(batch.logs), exporter=name)
         self._counts.add(telemetry.COMMITS)
         return None
+
+    def _failed(self, name: str, error: Exception) -> None:
+        """Count a failure, and log the first of a row of them: a store that is down is asked many times a second."""
+        kind = "bug"
+        if isinstance(error, ConsumeError):
+            kind = "permanent" if isinstance(error, PermanentError) else "retryable"
+        self._counts.add(telemetry.SEND_FAILED, exporter=name, kind=kind)
+        if name not in self._failing:
+            self._failing.add(name)
+            level = logging.ERROR if kind == "bug" else logging.WARNING
+            _log.log(
+                level, "a store did not take a batch", extra={"exporter": name, "kind": kind, "error": describe(error)}
+            )
 
 
 def _rows(batch: SplitBatch) -> int:
