@@ -46,7 +46,8 @@ class Dialect:
 
     `kind` returns the kind of step and what said so, None where the dialect does not know. `scalars` and `contents`
     are keyed as the registry is (`llm.model`). `extras` returns fields that need code, by name without the kind;
-    `coded` says of each, keyed as the registry is, which attributes it comes from.
+    `coded` says of each, keyed as the registry is, which attributes it comes from. `base` is the dialect that this one
+    is a variant of: it is asked for whatever this one does not find.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Dialect:
     extras: Callable[[View, Kind], Mapping[str, Value]] = _no_extras
     coded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     switches: tuple[Switch, ...] = ()
+    base: "Dialect | None" = None
 
 
 def read_source(view: View, source: Source) -> Found:

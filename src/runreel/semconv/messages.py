@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from runreel.semconv.provider_parts import provider_part
 from runreel.semconv.view import Memo, withheld
 from runreel.values import Value
 
@@ -130,6 +131,11 @@ def part(value: Value, memo: Memo) -> Value:
         return {"type": "text", "content": value}
     if not isinstance(value, Mapping):
         return {"type": "data", "content": value}
+    made = provider_part(value)
+    if made is not None:
+        if "arguments" in made:
+            made["arguments"] = arguments(made["arguments"], memo)
+        return made
     kind = value.get("type")
     if kind in ("tool_call", "tool_use", "function", "function_call") and ("name" in value or "function" in value):
         return tool_call(value, memo)

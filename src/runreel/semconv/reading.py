@@ -13,6 +13,7 @@ from runreel.semconv.view import ABSENT, EXCEPTION_EVENT, Found, Memo, View, bes
 from runreel.values import Kind, StepError, Value
 
 _GROUPS: Final = ("params", "usage", "contract")
+_CHAINS: Final[dict[str, tuple[Dialect, ...]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,15 @@ def dialect_of(view: View) -> Dialect:
 
 def chain(dialect: Dialect) -> tuple[Dialect, ...]:
     """Return the dialects to ask for a field, in order."""
-    return (OWN, dialect) if dialect is STANDARD else (OWN, dialect, STANDARD)
+    known = _CHAINS.get(dialect.name)
+    if known is None:
+        asked: list[Dialect] = [OWN]
+        at: Dialect | None = dialect
+        while at is not None and at is not STANDARD:
+            asked.append(at)
+            at = at.base
+        known = _CHAINS[dialect.name] = (*asked, STANDARD)
+    return known
 
 
 def kind_of(view: View, dialect: Dialect) -> tuple[Kind, str]:
