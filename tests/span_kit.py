@@ -11,6 +11,7 @@ from runreel.runs.identity import group
 from runreel.values import Event, Link, LogEvent, Resource, Run, Scope, Span, SpanKey, Step, Value
 
 CAPTURES = Path(__file__).parent / "data" / "captures"
+SAMPLES = Path(__file__).parent / "data" / "samples"
 
 
 def make_span(attributes: Mapping[str, Value] | None = None, **fields: Any) -> Span:
@@ -67,6 +68,13 @@ def capture(name: str) -> tuple[tuple[Span, ...], tuple[LogEvent, ...]]:
             spans += batch.spans
             logs += batch.logs
     return tuple(spans), tuple(logs)
+
+
+def sample(name: str, folder: Path = SAMPLES) -> tuple[tuple[Span, ...], tuple[LogEvent, ...]]:
+    """Every span and log event of one sample, by its name without `.traces.json`."""
+    traces = decode("traces", (folder / f"{name}.traces.json").read_bytes(), "json", "default")
+    logs = folder / f"{name}.logs.json"
+    return traces.spans, decode("logs", logs.read_bytes(), "json", "default").logs if logs.exists() else ()
 
 
 def runs_of(spans: Sequence[Span], logs: Sequence[LogEvent] = ()) -> list[Run]:

@@ -6,7 +6,7 @@ To add one: write a file with a `DIALECT` here and name it below, before those t
 from typing import Final
 
 from runreel.semconv.dialect import Dialect
-from runreel.semconv.dialects import openinference, otel, own, structural
+from runreel.semconv.dialects import openinference, otel, otel_legacy, own, structural
 
 OWN: Final[Dialect] = own.DIALECT
 """Asked first for every span, whatever its dialect."""
@@ -14,4 +14,9 @@ OWN: Final[Dialect] = own.DIALECT
 STANDARD: Final[Dialect] = otel.DIALECT
 """Asked last for every span: most dialects carry some standard attributes too."""
 
-DIALECTS: Final[tuple[Dialect, ...]] = (openinference.DIALECT, otel.DIALECT, structural.DIALECT)
+DIALECTS: Final[tuple[Dialect, ...]] = (
+    openinference.DIALECT,
+    otel_legacy.DIALECT,
+    otel.DIALECT,
+    structural.DIALECT,
+)

@@ -131,7 +131,7 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
 _USAGE = "gen_ai.usage."
 _SETTING = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _SPAN_ONLY = f"set {_SETTING}=SPAN_ONLY at the sender (`true` is not valid there: it is refused and means no content)"
-_LEGACY = f"set {_SETTING}=true at the sender (with OTEL_SEMCONV_STABILITY_OPT_IN: SPAN_ONLY)"
+_LATEST = f"set {_SETTING}=SPAN_ONLY at the sender, beside OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental"
 _BY_HAND = (
     "set gen_ai.input.messages and gen_ai.output.messages on model spans, gen_ai.tool.call.arguments and "
     "gen_ai.tool.call.result on tool spans, or wrap the call with runreel.record"
@@ -213,8 +213,7 @@ DIALECT = Dialect(
     switches=(
         Switch("opentelemetry.instrumentation.genai.", _SPAN_ONLY, _SPAN_ONLY),
         Switch("opentelemetry.instrumentation.google_genai", _SPAN_ONLY, _SPAN_ONLY),
-        Switch("opentelemetry.instrumentation.openai_v2", _LEGACY, _LEGACY),
-        Switch("opentelemetry.instrumentation.vertexai", _LEGACY, _LEGACY),
+        Switch("opentelemetry.util.genai", _LATEST, _LATEST),
         Switch("", _BY_HAND, _BY_HAND),
     ),
 )

@@ -1,0 +1,133 @@
+# ruff: noqa: E501
+"""What each capture and sample of a real client is understood as.
+
+`weather` captures hold 3 model calls and 3 tool calls in 1 run; where a row says less, the sender sent less. Samples
+marked EXTRACTED are other projects' and are read where they stand, if they are there.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from runreel.values import Run
+from span_kit import SAMPLES, capture, of_kind, runs_of, sample
+
+ELSEWHERE = Path(__file__).resolve().parents[3] / "shared" / "samples"
+EXTRACTED = frozenset(
+    {
+        "openinference/langfuse-test-agno-cache",
+        "openllmetry-legacy/langfuse-test-openai-chat",
+        "openlit/langfuse-test-openai-chat",
+        "vercel-ai-sdk/langfuse-test-embed",
+    }
+)
+
+
+class Row(NamedTuple):
+    """One capture or sample: numbers over all its runs, the verdict of each run, the first causes of gaps.
+
+    `gaps` are `field:cause` of the first three different ones that a replay needs, frozen or live.
+    """
+
+    path: str
+    runs: int
+    models: int
+    tools: int
+    retrievals: int
+    usage: tuple[int, int]
+    verdicts: str
+    gaps: str = ""
+
+
+# fmt: off
+ROWS = (
+    Row("captures/openinference-openai/content-off", 1, 3, 3, 0, (685, 187), "none", "input:placeholder output:placeholder"),
+    Row("captures/openinference-openai/content-on", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/openinference-openai/count-limit-40", 1, 3, 3, 0, (685, 187), "partial", "attributes:dropped_attributes"),
+    Row("captures/openinference-openai/image", 1, 1, 0, 0, (120, 16), "full"),
+    Row("captures/openinference-openai/scenario-badargs", 1, 3, 2, 0, (486, 119), "full"),
+    Row("captures/openinference-openai/stream", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/openinference-openai/stream-abandoned", 1, 1, 0, 0, (0, 0), "full"),
+    Row("captures/otel-genai-openai/content-both", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-genai-openai/content-event", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-genai-openai/content-off", 1, 3, 3, 0, (685, 187), "none", "input:content_off output:content_off"),
+    Row("captures/otel-genai-openai/content-span", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-genai-openai/content-true-is-invalid", 1, 3, 3, 0, (685, 187), "none", "input:content_off output:content_off"),
+    Row("captures/otel-genai-openai/http-json", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-genai-openai/image", 1, 1, 0, 0, (120, 16), "full"),
+    Row("captures/otel-genai-openai/multi-process", 2, 6, 4, 0, (1000, 244), "full full"),
+    Row("captures/otel-genai-openai/retry-duplicate", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-genai-openai/scenario-badargs", 1, 3, 2, 0, (486, 119), "full"),
+    Row("captures/otel-genai-openai/scenario-empty", 1, 2, 1, 0, (235, 64), "full"),
+    Row("captures/otel-genai-openai/scenario-mixed", 1, 2, 1, 0, (239, 74), "full"),
+    Row("captures/otel-genai-openai/scenario-numbers", 1, 2, 1, 0, (222, 75), "full"),
+    Row("captures/otel-genai-openai/scenario-poll", 1, 4, 3, 0, (761, 170), "full"),
+    Row("captures/otel-genai-openai/scenario-reasoning", 1, 2, 1, 0, (237, 98), "full"),
+    Row("captures/otel-genai-openai/scenario-secret", 1, 2, 1, 0, (287, 114), "full"),
+    Row("captures/otel-genai-openai/scenario-toolerror", 1, 2, 1, 0, (229, 71), "full"),
+    Row("captures/otel-genai-openai/stream", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-genai-openai/stream-abandoned", 1, 1, 0, 0, (0, 0), "full"),
+    Row("captures/otel-genai-openai/truncated-200", 1, 3, 3, 0, (685, 187), "none", "input:not_json output:not_json"),
+    Row("captures/otel-genai-openai/upload-hook", 1, 3, 3, 0, (685, 187), "none", "input:external output:external tool_definitions:external"),
+    Row("captures/otel-openai-v2/2.1b0-content-off", 1, 3, 3, 0, (685, 187), "none", "input:content_off output:content_off"),
+    Row("captures/otel-openai-v2/2.1b0-content-on", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-openai-v2/2.4b0-latest-both", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-openai-v2/2.4b0-latest-stream", 1, 3, 3, 0, (685, 187), "full"),
+    Row("captures/otel-openai-v2/2.4b0-legacy-default", 1, 3, 3, 0, (685, 187), "none", "input:content_off output:content_off"),
+    Row("captures/otel-openai-v2/2.4b0-legacy-true", 1, 3, 3, 0, (685, 187), "full"),
+    Row("samples/otel-current-events/openai-chat", 4, 4, 0, 0, (104, 20), "full full none full", "input:content_off output:content_off"),
+    Row("samples/otel-current/langgraph", 1, 2, 1, 1, (100, 20), "partial", "output:no_document_text"),
+    Row("samples/otel-current/llamaindex-rag", 1, 0, 0, 1, (0, 0), "none", "output:no_document_text"),
+    Row("samples/otel-current/openai-agents", 1, 2, 1, 0, (120, 24), "full"),
+    Row("samples/otel-current/openai-chat", 4, 4, 0, 0, (104, 20), "full full none full", "input:content_off output:content_off"),
+    Row("samples/otel-legacy/openai-v2-2.1b0", 2, 2, 0, 0, (100, 20), "full full"),
+)
+# fmt: on
+
+
+def understood(path: str) -> Row:
+    """Return what is made of a capture or sample now."""
+    kind, _, name = path.partition("/")
+    if kind == "captures":
+        found = runs_of(*capture(name))
+    else:
+        found = runs_of(*sample(name, ELSEWHERE if name in EXTRACTED else SAMPLES))
+    counts = [sum(len(of_kind(run, kind)) for run in found) for kind in ("llm", "tool", "retrieval")]
+    usage = (sum(tokens(run, "input_tokens") for run in found), sum(tokens(run, "output_tokens") for run in found))
+    causes = dict.fromkeys(
+        f"{gap.field}:{gap.cause.removeprefix('withheld: ').removeprefix('cut: ').partition(':')[0]}"
+        for run in found
+        for gap in run.gaps
+        if gap.needed_for != "diagnose"
+    )
+    verdicts = " ".join(run.replayable for run in found)
+    return Row(path, len(found), counts[0], counts[1], counts[2], usage, verdicts, " ".join(list(causes)[:3]))
+
+
+def tokens(run: Run, name: str) -> int:
+    total = 0
+    for step in of_kind(run, "llm"):
+        usage = step.fields.get("usage")
+        value = usage.get(name) if isinstance(usage, dict) else None
+        total += value if isinstance(value, int) else 0
+    return total
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.path)
+def test_a_capture_is_understood_as_its_row_says(row: Row) -> None:
+    name = row.path.partition("/")[2]
+    if name in EXTRACTED and not (ELSEWHERE / f"{name}.traces.json").exists():
+        pytest.skip("another project's sample: it is not part of this repository")
+
+    assert understood(row.path) == row
+
+
+def test_rows_are_in_order_and_each_is_there_once() -> None:
+    paths = [row.path for row in ROWS]
+
+    assert paths == sorted(set(paths))
+
+
+def test_no_sample_of_another_project_is_kept_here() -> None:
+    assert [name for name in EXTRACTED if (SAMPLES / f"{name}.traces.json").exists()] == []
