@@ -10,9 +10,28 @@ from runreel.values import Value
         ("az.ai.openai", "azure.ai.openai"),
         ("Vertex_AI", "gcp.vertex_ai"),
         ("openai", "openai"),
+        ("openai.responses", "openai"),
         ("acme", "acme"),
         (None, ""),
     ],
 )
 def test_providers_have_the_conventions_names(name: Value, known: str) -> None:
     assert provider(name) == known
+
+
+@pytest.mark.parametrize(
+    ("framework", "model", "known"),
+    [
+        ("gcp.vertex.agent", "gemini-2.5-flash", "gcp.gemini"),
+        ("strands-agents", "claude-sonnet-4-5", "anthropic"),
+        ("LangChain", "gpt-4o-mini", "openai"),
+        ("strands-agents", "a-model-of-our-own", ""),
+        ("crewai", None, ""),
+    ],
+)
+def test_a_frameworks_name_is_no_provider_the_models_name_tells(framework: str, model: Value, known: str) -> None:
+    assert provider(framework, model) == known
+
+
+def test_a_provider_that_is_named_is_not_guessed_from_the_model() -> None:
+    assert provider("acme", "gpt-4o-mini") == "acme"

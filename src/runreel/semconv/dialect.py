@@ -1,9 +1,9 @@
 """What a dialect is: one table of where each field is found, and the few functions that a table cannot say."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from runreel.semconv.content import understand
+from runreel.semconv.content import tool_arguments, understand
 from runreel.semconv.registry import FieldType
 from runreel.semconv.view import ABSENT, Found, View, best
 from runreel.values import Kind, Value
@@ -25,11 +25,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """How to switch content on, for the instrumentation whose scope name starts with `scope`."""
+    """How to switch content on, for the instrumentation whose scope name starts with `scope`.
+
+    `models` is what to add where this instrumentation writes no model spans of its own.
+    """
 
     scope: str
     inputs: str
     outputs: str
+    models: str = ""
 
 
 def _no_kind(_: View) -> tuple[Kind, str] | None:
@@ -47,7 +51,8 @@ class Dialect:
     `kind` returns the kind of step and what said so, None where the dialect does not know. `scalars` and `contents`
     are keyed as the registry is (`llm.model`). `extras` returns fields that need code, by name without the kind;
     `coded` says of each, keyed as the registry is, which attributes it comes from. `base` is the dialect that this one
-    is a variant of: it is asked for whatever this one does not find.
+    is a variant of: it is asked for whatever this one does not find, except what it `hides`, keyed as the registry is:
+    fields where the base's attribute means another thing here. A dialect is `verified` once a real export backs it.
     """
 
     name: str
@@ -60,6 +65,8 @@ class Dialect:
     coded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     switches: tuple[Switch, ...] = ()
     base: "Dialect | None" = None
+    hides: frozenset[str] = frozenset()
+    verified: bool = True
 
 
 def read_source(view: View, source: Source) -> Found:
@@ -67,6 +74,17 @@ def read_source(view: View, source: Source) -> Found:
     if source.read is not None:
         return source.read(view)
     return read_keys(view, source.keys, source.shape, source.role)
+
+
+def arguments_source(*keys: str) -> Source:
+    """Return the source of a tool's arguments, which stand under one of the keys."""
+
+    def read(view: View) -> Found:
+        for source, key, raw in view.locate(keys):
+            return replace(tool_arguments(raw, view.memo), source=source, keys=(key,))
+        return ABSENT
+
+    return Source(keys, read=read)
 
 
 def read_keys(view: View, keys: Sequence[str], shape: FieldType, role: str = "user") -> Found:

@@ -18,9 +18,54 @@ _NAMES: Final[Mapping[str, str]] = {
     "bedrock": "aws.bedrock",
     "watsonx": "ibm.watsonx.ai",
     "openai.chat": "openai",
+    "openai.completion": "openai",
+    "openai.embedding": "openai",
+    "openai.responses": "openai",
+    "anthropic.messages": "anthropic",
+    "amazon-bedrock": "aws.bedrock",
+    "azure-openai.chat": "azure.ai.openai",
+    "azure-openai.responses": "azure.ai.openai",
+    "azure.chat": "azure.ai.openai",
+    "azure.responses": "azure.ai.openai",
+    "google.generative-ai": "gcp.gemini",
+    "google.vertex.chat": "gcp.vertex_ai",
+    "cohere.chat": "cohere",
+    "deepseek.chat": "deepseek",
+    "groq.chat": "groq",
+    "mistral.chat": "mistral_ai",
+    "perplexity": "perplexity",
+    "xai.chat": "x_ai",
+}
+# Frameworks put their own names where the provider's belongs.
+_FRAMEWORKS: Final = frozenset(
+    {
+        "crewai",
+        "gcp.vertex.agent",
+        "langchain",
+        "langgraph",
+        "microsoft.agent_framework",
+        "openai_agents",
+        "strands-agents",
+    }
+)
+_MODELS: Final[Mapping[str, str]] = {
+    "claude-": "anthropic",
+    "gemini-": "gcp.gemini",
+    "gpt-": "openai",
+    "o1": "openai",
+    "o3": "openai",
+    "o4": "openai",
 }
 
 
-def provider(name: Value) -> str:
-    """Return the conventional name; an unknown one as it is, "" where there is none."""
-    return _NAMES.get(name.lower(), name) if isinstance(name, str) else ""
+def provider(name: Value, model: Value = None) -> str:
+    """Return the conventional name; an unknown one as it is, "" where there is none.
+
+    A framework's name is no provider's: then the model's name tells, where it can.
+    """
+    if not isinstance(name, str):
+        return ""
+    if name.lower() in _FRAMEWORKS:
+        start = model if isinstance(model, str) else ""
+        return next((known for prefix, known in _MODELS.items() if start.startswith(prefix)), "")
+    return _NAMES.get(name.lower(), name)

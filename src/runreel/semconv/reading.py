@@ -70,8 +70,9 @@ def read(view: View) -> Reading:
     call_id = fields.pop("call_id", None)
     error = error_of(view)
     if kind == "llm":
-        if "provider" in fields:
-            fields["provider"] = provider(fields["provider"])
+        who = provider(fields.pop("provider", None), fields.get("model_requested") or fields.get("model"))
+        if who:
+            fields["provider"] = who
         fields["interrupted"] = error is None and _interrupted(fields)
     return Reading(
         kind,
@@ -92,7 +93,7 @@ def content(view: View, dialect: Dialect, key: str) -> Found:
     """Return a content field, the most complete of what the dialects find."""
     found: list[Found] = []
     for one in chain(dialect):
-        if (source := one.contents.get(key)) is not None:
+        if (source := one.contents.get(key)) is not None and not _hidden(dialect, one, key):
             reading = read_source(view, source)
             if reading.state == "whole":
                 return reading
@@ -104,11 +105,15 @@ def scalar(view: View, dialect: Dialect, key: str, type_: FieldType) -> Value:
     """Return one scalar field, None where no dialect finds it."""
     for one in chain(dialect):
         names = one.scalars.get(key)
-        if names is not None:
+        if names is not None and not _hidden(dialect, one, key):
             value = coerce(type_, view.get(*names), view.memo)
             if not nothing(value):
                 return value
     return None
+
+
+def _hidden(dialect: Dialect, asked: Dialect, key: str) -> bool:
+    return key in dialect.hides and asked is not dialect and asked is not OWN
 
 
 def _scalars(view: View, dialect: Dialect, kind: Kind) -> Iterator[tuple[str, Value]]:
@@ -119,10 +124,10 @@ def _scalars(view: View, dialect: Dialect, kind: Kind) -> Iterator[tuple[str, Va
             value = scalar(view, dialect, one.key, one.type)
             if value is not None:
                 flat[one.name] = value
-    for asked in reversed(chain(dialect)):
-        flat.update(
-            {key: value for key, value in asked.extras(view, kind).items() if not nothing(value) and key not in flat}
-        )
+    for asked in chain(dialect):
+        for key, value in asked.extras(view, kind).items():
+            if not nothing(value) and key not in flat and not _hidden(dialect, asked, f"{kind}.{key}"):
+                flat[key] = value
     extra = flat.pop("params.extra", None)
     if isinstance(extra, Mapping):
         flat.update({f"params.{key}": value for key, value in extra.items()})

@@ -37,7 +37,7 @@ def recognise(span: Span) -> Facts:
         call_id=find("tool.call_id") if kind == "tool" else "",
         agent_id=agent,
         model=model,
-        provider=provider(find("llm.provider")) if kind == "llm" else "",
+        provider=provider(find("llm.provider"), model) if kind == "llm" else "",
         input_tokens=_tokens(view, dialect, kind, "input_tokens"),
         output_tokens=_tokens(view, dialect, kind, "output_tokens"),
         content=pointers,
