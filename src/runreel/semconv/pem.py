@@ -18,12 +18,11 @@ _WIDEST = 8192  # characters of one line
 _RUN = r"[A-Za-z0-9+/]{16,}+={0,2}"
 # What may stand between two lines of a body: line breaks (escaped too), quotes, prefixes of logs, diffs and comments,
 # line numbers, and the headers of the old format.
-_BETWEEN = (
-    r"(?:\\{1,16}[nrt]|[\s|>#*+:;,.\"'`\\$-]|[0-9]{1,6}(?=[:|\t ])|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\\1]{0,120})"
-)
+_BETWEEN = r"(?:\\{1,16}[nrt]|[\s|>#*+:;,.\"'`\\$-]|[0-9]{1,6}(?=[:|\t ])|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\\1]{0,120})"
 _LINE = re.compile(rf"{_BETWEEN}{{1,80}}+{_RUN}")
 _LAST = re.compile(rf"{_BETWEEN}{{1,80}}+[A-Za-z0-9+/]{{1,15}}+(?:={{1,2}}|=?(?=\s*\Z))")
-_LINE_BEFORE = re.compile(rf"(?<![A-Za-z0-9+/])(?:{_RUN}|[A-Za-z0-9+/]{{1,15}}={{0,2}}){_BETWEEN}{{1,80}}\Z")
+_LINE_BEFORE = re.compile(rf"(?<![A-Za-z0-9+/]){_RUN}{_BETWEEN}{{1,80}}\Z")
+_LAST_BEFORE = re.compile(rf"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{1,15}}={{0,2}}{_BETWEEN}{{1,80}}\Z")
 _BODY = re.compile(_RUN)
 
 
@@ -64,10 +63,9 @@ def _without_end(text: str, after: int, limit: int) -> int | None:
 def _headless(text: str, floor: int, end: re.Match[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the body that stands right before an END line without a BEGIN."""
     start = end.start()
-    while start > floor:
-        line = _LINE_BEFORE.search(text, max(floor, start - _WIDEST), start)
-        if line is None:
-            break
+    last = _LAST_BEFORE.search(text, max(floor, start - _WIDEST), start)  # a body's last line may be short
+    start = last.start() if last else start
+    while (line := _LINE_BEFORE.search(text, max(floor, start - _WIDEST), start)) is not None:
         start = line.start()
     if _BODY.search(text, start, end.start()):
         yield start, end.end(), _RULE

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 KEY_RULES = frozenset(
     {"password", "secret", "api-key", "token", "credential", "authorization", "cookie", "card-code", "url-param",
-     "bearer", "url-userinfo"}
+     "bearer", "url-userinfo", "webhook"}
 )  # fmt: skip
 """Rules that go by the name or the place of a value, so that any value may stand there."""
 

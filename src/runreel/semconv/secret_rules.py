@@ -54,9 +54,11 @@ def _key(name: str, pattern: str, hints: tuple[str, ...], gate: str) -> Rule:
     match_at = re.compile(f"(?<![A-Za-z0-9]){pattern}").match
 
     def near(text: str, hits: Sequence[tuple[int, int]]) -> Iterator[Span]:
+        done = 0
         for start in sorted({start for start, _ in hits}):
-            match = match_at(text, start)
+            match = match_at(text, start) if start >= done else None
             if match is not None:
+                done = match.end()
                 yield (*match.span(), name)
 
     return replace(rule, near=near)

@@ -6,6 +6,7 @@ certificates, public keys, publishable keys, the names of parameters and headers
 """
 
 import re
+from collections.abc import Iterable
 
 from runreel.semconv.secret_names import KEY_RULES
 from runreel.semconv.secret_rules import INERT, RULES, Span
@@ -22,7 +23,12 @@ def find_secrets(text: str) -> list[Span]:
     if len(low) != len(text):  # a few capitals grow in lower case; hints only need their presence
         low = low + text
     rules = [rule for rule in RULES if any(hint in low for hint in rule.hints)]
-    return merge([span for rule in rules for span in rule.find(masked(text), 0)]) if rules else []
+    found: list[Span] = []
+    text = masked(text) if rules else text
+    while new := merge([span for rule in rules for span in rule.find(text, 0)]):
+        found += new  # and once more: what stood beside one of these may be one by itself
+        text = blanked(text, ((start, end) for start, end, _ in new))
+    return sorted(found)
 
 
 def is_secret(rule: str, text: str) -> bool:
@@ -50,6 +56,18 @@ def strip_secrets(text: str) -> str:
 def masked(text: str) -> str:
     """Return the text, at the same length, with the marks of an earlier redaction made inert."""
     return MARKS.sub(lambda mark: INERT * len(mark[0]), text) if "<" in text else text
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return the text, at the same length, with spans made inert."""
+    out: list[str] = []
+    last = 0
+    for start, end in sorted(spans):
+        if end > last:
+            start = max(start, last)
+            out += [text[last:start], INERT * (end - start)]
+            last = end
+    return "".join([*out, text[last:]]) if out else text
 
 
 def merge(spans: list[Span]) -> list[Span]:

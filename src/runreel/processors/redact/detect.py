@@ -65,7 +65,7 @@ class Detector:
     """Finds the entities of the default set. Thread-safe; `find` keeps nothing of what it sees but phone verdicts,
     and those under keyed hashes.
 
-    Raises ConfigError for an unknown entity, ValueError for an unknown region.
+    Raises ConfigError for an unknown entity or region.
     """
 
     def __init__(

@@ -23,6 +23,7 @@ _GROUPED_CARD = re.compile(
 _DASHED_SSN = re.compile(r"(?<![\w-])(?!000|666)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _HEX = re.compile("[0-9A-Fa-f]{2}")
 _SCORE = 0.5
+_NEAR = 40  # characters from the end of a hit that a pattern may look at
 
 
 def find(text: str, hits: Hits, first_gate: int) -> Iterator[Finding]:
@@ -31,14 +32,22 @@ def find(text: str, hits: Hits, first_gate: int) -> Iterator[Finding]:
     `4242.4242.4242.4242`: groups with one separator throughout, and the checksum. `123-45-6789`: Presidio leaves out
     the numbers that are published as examples; in a recording nobody knows which it was.
     """
-    for start in sorted({start for start, _ in hits.get(first_gate, ())}):
-        card = _GROUPED_CARD.match(text, start)
-        if card is not None and luhn(card[0]):
-            yield Finding("CARD", *card.span(), _SCORE)
-    for start in sorted({start for start, _ in hits.get(first_gate + 1, ())}):
-        number = _DASHED_SSN.match(text, start)
-        if number is not None:
-            yield Finding("SSN", *number.span(), _SCORE)
+    for match in _around(_GROUPED_CARD, text, hits.get(first_gate, ())):
+        if luhn(match[0]):
+            yield Finding("CARD", *match.span(), _SCORE)
+    for match in _around(_DASHED_SSN, text, hits.get(first_gate + 1, ())):
+        yield Finding("SSN", *match.span(), _SCORE)
+
+
+def _around(pattern: re.Pattern[str], text: str, hits: Sequence[tuple[int, int]]) -> Iterator[re.Match[str]]:
+    """Yield the matches that start inside a hit: a scanner may report one of several hits that overlap."""
+    done = 0
+    for start, end in hits:
+        for match in pattern.finditer(text, max(start, done), end + _NEAR):
+            if match.start() >= end:
+                break
+            done = match.end()
+            yield match
 
 
 def addresses(text: str, signs: Iterable[tuple[int, int]]) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from runreel.errors import ConfigError
 from runreel.processors.redact.memo import Memo
 
 SCORE = 0.4  # Presidio's, for every phone number
@@ -43,7 +44,7 @@ class _Region:
 class Phones:
     """Finds phone numbers for a list of regions. Thread-safe.
 
-    Raises ValueError for a region that libphonenumber does not know.
+    Raises ConfigError for a region that libphonenumber does not know.
     """
 
     def __init__(self, regions: Sequence[str], memo_size: int = 100_000) -> None:
@@ -51,7 +52,8 @@ class Phones:
 
         unknown = [region for region in regions if region not in SUPPORTED_REGIONS]
         if unknown:
-            raise ValueError(f"unknown phone regions {', '.join(unknown)}: write ISO 3166 codes such as US or GB")
+            hint = "write ISO 3166 codes such as US or GB"
+            raise ConfigError("redact", [f"regions: {region!r} is unknown; {hint}" for region in unknown])
         self._regions = tuple(_region(code) for code in regions)
         self._matcher = phonenumbermatcher.PhoneNumberMatcher
         self._candidate = phonenumbermatcher._PATTERN

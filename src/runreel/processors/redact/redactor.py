@@ -22,7 +22,7 @@ class Redactor:
     and a mark `withheld:<path>:redaction_failed` stand in its place, and `redaction_failures` counts it.
 
     Thread-safe; one redactor serves all threads. Building one imports Presidio, which takes about two seconds.
-    Raises ConfigError for unknown entities, ValueError for unknown regions.
+    Raises ConfigError for unknown entities and regions.
     """
 
     def __init__(

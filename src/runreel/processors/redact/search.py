@@ -1,7 +1,7 @@
 """Everything to be taken out of one text: secrets first, then personal data, until nothing more is found."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from runreel.processors.redact import encoded, extras, fold
@@ -11,9 +11,9 @@ from runreel.processors.redact.scan import NO_PLACE, Gate, Hits, Scanner, scanne
 from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.suppress import Context, suppressed
 from runreel.semconv.secret_rules import INERT, LIMIT, RULES, Span
-from runreel.semconv.secrets import masked, merge
+from runreel.semconv.secrets import blanked, masked, merge
 
-_KINDS = {"secret": 0, "base64": 1, "personal": 2}  # of two that overlap, the first stays
+_KINDS = {"secret": 0, "personal": 1, "base64": 2}  # of two that overlap, the first stays
 # Which of two findings over the same characters names the token, where neither is longer.
 _RANK = {"CARD": 0, "IBAN": 1, "EMAIL": 2, "IP": 3, "CRYPTO": 4, "SSN": 5, "PHONE": 6}
 _PLAIN = frozenset([*" \t\r\n\"'()[]{}<>,;!?|", INERT, LIMIT, ""])
@@ -71,14 +71,13 @@ class Search:
         base = masked(text)
         if not self._plain_profile:
             base = fold.aligned(base)
-        hits = self._scanner.scan(fold.one_byte(base))
-        base, binary, encoded_spots = (
-            self._encoded(base, hits[self._base64], decoded) if self._base64 in hits else (base, [], [])
-        )
         found: list[Spot] = []
         while True:
+            hits = self._scanner.scan(fold.one_byte(base))
+            base, binary, new = self._encoded(base, hits.get(self._base64, ()), decoded)
+            if hits:
+                new += self._pass(base, hits, binary, where, budget)
             view = None if self._plain_profile else fold.compact(base)
-            new = encoded_spots + (self._pass(base, hits, binary, where, budget) if hits else [])
             if view is not None:
                 new += self._compact_pass(view, where, budget)
             if not new:
@@ -87,14 +86,13 @@ class Search:
             found += new
             if view is None and not clash and all(_is_apart(base, spot) for spot in new):
                 break  # what was found joined nothing to anything: another look would see the same
-            base = _blanked(base, [(spot.start, spot.end) for spot in new])
-            encoded_spots = []
+            base = blanked(base, [(spot.start, spot.end) for spot in new])
         return sorted(found)
 
     def _pass(self, base: str, hits: Hits, binary: list[tuple[int, int]], where: Where, budget: Budget) -> list[Spot]:
-        """Search a text once. `hits` may be those of the text before parts of it were made inert."""
+        """Search a text once. `binary` are places without personal data."""
         secrets = self._secrets(base, hits, budget)
-        rest = _blanked(base, [*((spot.start, spot.end) for spot in secrets), *binary])
+        rest = blanked(base, [*((spot.start, spot.end) for spot in secrets), *binary])
         return secrets + self._personal(rest, hits, where, budget)
 
     def _compact_pass(self, view: fold.View, where: Where, budget: Budget) -> list[Spot]:
@@ -159,25 +157,14 @@ class Search:
                 spots.append(Spot(run.start, run.end, "base64", "", value, ("base64",)))
             elif run.text is None:
                 (pictures if run.sure else binary).append((run.start, run.end))
-        return _blanked(base, pictures), binary, spots
-
-
-def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return the text, at the same length, with spans made inert."""
-    out, last = [], 0
-    for start, end in sorted(spans):
-        if end > last:
-            start = max(start, last)
-            out += [text[last:start], INERT * (end - start)]
-            last = end
-    return "".join([*out, text[last:]]) if out else text
+        return blanked(base, pictures), binary, spots
 
 
 def _resolved(spots: Sequence[Spot]) -> tuple[list[Spot], bool]:
     """Return spots that do not overlap, and whether one was left out: what stands beside it needs another look.
 
-    Secrets win over base64, base64 over personal data. Of personal data the longest names the token, and all that
-    they cover goes.
+    Secrets win over personal data, both over base64 that was looked into. Of personal data the longest names the
+    token, and all that they cover goes.
     """
     out: list[Spot] = []
     clash = False
