@@ -12,6 +12,7 @@ from runreel.canonical import make_ref
 from runreel.runs import about
 from runreel.runs.copies import Settled, revision, settle, settle_logs
 from runreel.runs.cuts import spread_cuts
+from runreel.runs.doubles import beside
 from runreel.runs.draft import Draft
 from runreel.runs.identity import run_hint
 from runreel.runs.order import after_sets, arrange, causes
@@ -39,7 +40,8 @@ def assemble(
     events = settle_logs(logs)
     tree = Tree({(one.span.key.trace_id, one.span.key.span_id): one for one in settled})
     drafts = _drafts(settled, events, tree, memo)
-    shadow(drafts)
+    beside(drafts, memo)
+    shadow(drafts, memo)
     spread_cuts(drafts, memo)
     talk = Conversation(drafts, memo)
     pair(talk, [one for one in drafts if one.kind == "tool" and one.counts])

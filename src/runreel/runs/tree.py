@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runreel.runs.copies import Settled
+from runreel.runs.doubles import same_call, same_words
 from runreel.runs.draft import Draft
-from runreel.semconv.view import Found
+from runreel.semconv.view import Found, Memo
 from runreel.values import Span
 
 SpanIds = tuple[str, str]
@@ -79,24 +80,62 @@ def upwards(one: Draft) -> Iterator[Draft]:
         at = at.parent
 
 
-def shadow(drafts: Sequence[Draft]) -> None:
+def shadow(drafts: Sequence[Draft], memo: Memo) -> None:
     """Mark the steps that are another view of a step nested in them, or around them."""
+    below: dict[Draft, list[Draft]] = {}
     for inner in sorted(drafts, key=lambda one: one.order):
+        direct = True
         for outer in upwards(inner):
-            if outer is inner or outer.kind != inner.kind:
+            if outer is inner:
                 continue
-            if inner.kind == "llm" and _same_model_call(outer, inner):
-                outer.shadowed_by = inner
-                _complete(inner, outer)
+            direct = direct and outer.kind == "llm"
+            if outer.kind != inner.kind:
+                continue
+            if inner.kind == "llm":
+                if direct:
+                    below.setdefault(outer, []).append(inner)
+                if _same_model_call(outer, inner, memo) or (direct and _nothing_against(outer, inner, memo)):
+                    outer.shadowed_by = inner
+                    _complete(inner, outer)
             elif inner.kind in ("tool", "retrieval") and _same_inner_call(outer, inner):
                 inner.shadowed_by = outer
                 break
+    for outer, inners in below.items():
+        _sum_up(outer, [one for one in inners if one.counts])
 
 
-def _same_model_call(outer: Draft, inner: Draft) -> bool:
+def _sum_up(outer: Draft, inners: Sequence[Draft]) -> None:
+    """A model span around several model calls is their sum, and no call: the last of them gave its answer."""
+    own = outer.fields.get("response_id")
+    ids = [one.fields.get("response_id") for one in inners]
+    if outer.counts and len(inners) > 1 and (not own or own in ids):
+        outer.shadowed_by = inners[ids.index(own) if own else -1]
+
+
+def _nothing_against(outer: Draft, inner: Draft, memo: Memo) -> bool:
+    """Say whether a model span directly below another one may be the same call where one of them says too little.
+
+    An outer span without usage of its own (or around one without) is the caller's view of the call, unless ids,
+    models or answers differ.
+    """
+    sides = outer.fields, inner.fields
+    if all(side.get("response_id") for side in sides) or all(side.get("usage") for side in sides):
+        return False
+    models = [{side.get("model"), side.get("model_requested")} - {None} for side in sides]
+    answers = outer.output.state == inner.output.state == "whole"
+    return (
+        outer.start_ns <= inner.start_ns <= inner.end_ns <= outer.end_ns
+        and (not all(models) or bool(models[0] & models[1]))
+        and (not answers or same_words(outer.reading, inner.reading, memo))
+    )
+
+
+def _same_model_call(outer: Draft, inner: Draft, memo: Memo) -> bool:
     ids = outer.fields.get("response_id"), inner.fields.get("response_id")
     if all(ids):
         return ids[0] == ids[1]
+    if outer.span is not None and inner.span is not None and outer.span.key.trace_id != inner.span.key.trace_id:
+        return same_call(outer.span, outer.reading, inner.span, inner.reading, memo)
     usage = outer.fields.get("usage")
     overlap = outer.start_ns <= inner.end_ns and inner.start_ns <= outer.end_ns
     models = {outer.fields.get("model"), outer.fields.get("model_requested")} & {
@@ -107,10 +146,10 @@ def _same_model_call(outer: Draft, inner: Draft) -> bool:
 
 
 def _same_inner_call(outer: Draft, inner: Draft) -> bool:
-    if inner.kind == "tool" and outer.reading.name != inner.reading.name:
-        return False
     if outer.call_id and inner.call_id:
         return outer.call_id == inner.call_id
+    if inner.kind == "tool" and outer.reading.name != inner.reading.name:
+        return False
     return _same_value(outer.input, inner.input)
 
 
