@@ -75,7 +75,7 @@ NUMBER = UUID("123e4567-e89b-12d3-a456-426614174000")
         (Line("tea"), {"item": "tea", "price": "0.10"}),
         (Customer(name="Ada", born=date(1815, 12, 10)), {"name": "Ada", "born": "1815-12-10", "orders": ()}),
     ],
-    ids=repr,
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
 def test_values_have_one_recorded_form(value, recorded):
     got = plain(value)
@@ -151,7 +151,7 @@ def test_what_is_thawed_is_the_agents_own():
         ({"a": [1]}, dict),
         ("text", str),
     ],
-    ids=repr,
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
 def test_a_declared_type_comes_back(value, hint):
     got = restore(plain(value), hint)
