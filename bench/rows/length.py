@@ -13,7 +13,7 @@ _LONG, _SHORT = 80, 5
 
 def measure(*, quick: bool, say: Say) -> Iterator[Row]:
     """Measure the whole pipeline, redaction on, on about as many spans of each."""
-    rounds, long_runs = (2, 1) if quick else (3, 1)
+    rounds, long_runs = (1, 1) if quick else (3, 1)
     agent = traffic.make_agent(1)
 
     def bodies(steps: int, runs: int) -> list[list[bytes]]:

@@ -25,7 +25,7 @@ _STEPS = 40
 
 def measure(*, quick: bool, say: Say) -> Iterator[Row]:
     """Record once, then replay and run in turn. Raises RuntimeError where a replay is not identical."""
-    rounds = 2 if quick else 5
+    rounds = 1 if quick else 5
     with tempfile.TemporaryDirectory(prefix="runreel-bench-") as folder, _sink() as sink:
         home = Path(folder)
         say("recording the run")

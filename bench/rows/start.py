@@ -15,7 +15,7 @@ _PROGRAM = [sys.executable, "-c", "pass"]
 
 def measure(*, quick: bool, say: Say) -> Iterator[Row]:
     """Start a program that does nothing, and wait for its end; wall time, since most of it is waiting."""
-    rounds = 9 if quick else 41
+    rounds = 7 if quick else 41
     works = {"bare": _bare, "sandboxed": _sandboxed}
     for work in works.values():
         work()
