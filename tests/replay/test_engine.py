@@ -296,3 +296,19 @@ def test_the_agents_environment_has_no_credentials_and_what_a_replay_needs():
     assert env["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] == "EVENT_ONLY"
     assert "OTEL_SDK_DISABLED" not in env
     assert environment_of({})["OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"] == "SPAN_ONLY"
+
+
+def test_a_tool_that_a_model_asked_for_and_that_was_not_recorded_does_not_run_either(agent, capfd):
+    asked_only = run_of(model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo"})], at=0))
+
+    replayed = replay(asked_only, agent(TOP_LEVEL + "run(get_weather)\n"))
+
+    assert shape(replayed) == [("unrecorded_call", "tool", None, "")]
+    assert "AssertionError" not in capfd.readouterr().err
+    assert any("nothing says what came of that" in note for note in replayed.notes)
+
+
+def test_a_tool_that_was_asked_for_and_not_recorded_need_not_be_found(agent):
+    asked_only = run_of(model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo"})], at=0))
+
+    assert replay(asked_only, agent(ASK + "\nask('q')\n")).verdict == "same"

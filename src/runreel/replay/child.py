@@ -43,7 +43,9 @@ class Child:
     def __init__(self, link: Link, plan: Frame) -> None:
         self._link, self._plan = link, plan
         self._clock = Clock(int(plan.get("start_ns")))
-        self._kinds: dict[str, Kind] = plan.get("names")
+        # A tool that a model asked for and whose result is not recorded: where it is found, calling it is a finding.
+        self._asked_for: frozenset[str] = frozenset(plan.head.get("asked_for", ()))
+        self._kinds: dict[str, Kind] = {**dict.fromkeys(self._asked_for, "tool"), **plan.get("names")}
         self._swapper = swapping.Swapper(self._kinds)
 
     def run(self) -> int:
@@ -85,7 +87,7 @@ class Child:
         found = finding.find(place, wanted, packages=self._swapper.packages)
         files = "1 file" if len(found.files) == 1 else f"{len(found.files)} files"
         for name in wanted:
-            if not found.has(name):
+            if not found.has(name) and name not in self._asked_for:
                 missing[name] = f"no module of the agent ({files} read) defines a function {name} at its top level"
         return missing
 

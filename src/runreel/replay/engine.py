@@ -142,8 +142,9 @@ def _recorded_input(run: Run) -> Value:
 
 
 def _target(name: str, where: str, arranged: Tape) -> list[str]:
-    if name not in arranged.named():
-        known = ", ".join(sorted(arranged.named())) or "none"
+    names = {*arranged.named(), *arranged.asked_for()}
+    if name not in names:
+        known = ", ".join(sorted(names)) or "none"
         raise UsageError(f"the run records no tool or retrieval named {name!r}; it records: {known}")
     module, _, path = where.partition(":")
     if not module or not path:
@@ -158,6 +159,7 @@ def _plan(
         "entry": entry.plan(),
         "args": list(args),
         "names": dict(arranged.named()),
+        "asked_for": sorted(arranged.asked_for()),
         "targets": dict(targets),
         "start_ns": run.started_ns,
         "seed": hashlib.sha256(run.run_id.encode()).hexdigest(),

@@ -7,6 +7,7 @@ from runreel.canonical import make_ref
 from runreel.errors import RefusedError
 from runreel.record.convert import rebuild
 from runreel.replay.values import Answer, Entry, Raised, Returned, Streamed
+from runreel.runs.loose_ends import LOOSE
 from runreel.values import Gap, Kind, Run, Step, Value
 
 KINDS: tuple[Kind, ...] = ("llm", "tool", "retrieval")
@@ -27,6 +28,16 @@ class Tape:
         """Return the names that need a function to answer for, with their kind."""
         return {entry.name: entry.kind for entry in self.entries if entry.kind in ("tool", "retrieval")}
 
+    def asked_for(self) -> frozenset[str]:
+        """Return the names of tools that a recorded model answer asks for and that nothing here answers for.
+
+        What came of them is not recorded: the agent never told a model. They must not run for real either.
+        """
+        answers = (entry.answer for entry in self.entries if entry.kind == "llm")
+        values = (answer.value for answer in answers if not isinstance(answer, Raised))
+        names = {part.get("name") for value in values for part in parts_of(value, "tool_call")}
+        return frozenset(name for name in names if isinstance(name, str) and name and name not in self.named())
+
 
 def build(run: Run) -> Tape:
     """Arrange a run for frozen replay. Raises RefusedError where it lacks what that needs, with the list of gaps."""
@@ -44,6 +55,7 @@ def build(run: Run) -> Tape:
         notes.append(f"{inside} recorded steps inside tools or retrievals are not replayed: their bodies do not run")
     if run.open:
         notes.append("the run was still going on when it was loaded: what came later is not on the tape")
+    notes += [f"step {gap.step}: {gap.cause}; {gap.fix}" for gap in run.gaps if gap.field == LOOSE]
     return Tape(run, entries, inside, tuple(notes))
 
 

@@ -5,9 +5,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from runreel.runs.loose_ends import loose_ends
 from runreel.runs.missing import missing_model_calls
 from runreel.semconv.registry import Field, fields_of
-from runreel.semconv.switches import content_switch
+from runreel.semconv.switches import content_switch, model_switch
 from runreel.values import Gap, NeededFor, Ref, Replayable, Run, Step, Value
 
 _BOUNDARIES = ("llm", "tool", "retrieval", "memory")
@@ -32,6 +33,7 @@ def judge(run: Run) -> tuple[Replayable, tuple[Gap, ...]]:
     """Return the verdict and the gaps, in the order of the steps, those of the whole run last."""
     gaps = [gap for step in run.steps if step.shadowed_by is None for gap in _step_gaps(step)]
     gaps += missing_model_calls(run)
+    gaps += loose_ends(run)
     gaps += _run_gaps(run)
     gaps.sort(key=lambda gap: (gap.step is None, gap.step or 0))
     return _verdict(run, gaps), tuple(gaps)
@@ -144,11 +146,16 @@ def _run_gaps(run: Run) -> Iterator[Gap]:
 
 
 def _no_model_calls(run: Run) -> Iterator[Gap]:
+    """Yield the model calls that tool calls must have come from. Some frameworks' instrumentations are known to leave
+    model spans to another one: there the calls are missing for sure, else the tools may be called by plain code."""
     kinds = {step.kind for step in run.steps if step.shadowed_by is None}
     if "tool" in kinds and "llm" not in kinds:
+        wrote = dict.fromkeys(str(step.fields.get("instrumentation") or "") for step in run.steps)
+        known = next((fix for one in wrote if (fix := model_switch(one))), "")
+        needed: NeededFor = "frozen" if known else "diagnose"
         cause = "no_model_calls: there are tool calls and no model call"
         fix = "if the agent uses a model, instrument the model client too: some agent frameworks leave that to it"
-        yield Gap(None, "model_call", "diagnose", cause, fix)
+        yield Gap(None, "model_call", needed, cause, known or fix)
 
 
 def _text(values: Mapping[str, Value], key: str) -> str:
