@@ -1,5 +1,6 @@
 """A run in one file."""
 
+import contextlib
 import hashlib
 import io
 import json
@@ -8,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runreel import otlp
 from runreel.errors import CorruptError, NotFoundError, StoreError
@@ -95,6 +98,9 @@ def test_another_tenant_reads_it_as_its_own(batch: SplitBatch) -> None:
         (lambda members: members.update({"manifest.json": b"{"}), "manifest.json is not what a reel has"),
         (lambda members: members.update({"manifest.json": b"[]"}), "manifest.json is not what a reel has"),
         (lambda members: members.pop("manifest.json"), "damaged"),
+        (lambda members: changed_manifest(members, files=None), "manifest.json is not what a reel has"),
+        (lambda members: changed_manifest(members, files=["spans.jsonl"]), "manifest.json is not what a reel has"),
+        (lambda members: changed_manifest(members, media_types=None), "manifest.json is not what a reel has"),
     ],
 )
 def test_a_damaged_reel_is_refused_by_name(
@@ -125,6 +131,73 @@ def test_a_row_of_another_kind_is_refused(batch: SplitBatch) -> None:
 
     with pytest.raises(CorruptError, match="a row is not what this version writes"):
         reel.read(repacked(reel.write("run-1", batch), swap), "bad.reel")
+
+
+def with_row(data: bytes, **changes: object) -> bytes:
+    """The reel with fields of its first span replaced, and a manifest that agrees."""
+
+    def swap(members: dict[str, bytes]) -> None:
+        first, *others = members["spans.jsonl"].decode().splitlines()
+        members["spans.jsonl"] = "\n".join([json.dumps(json.loads(first) | changes), *others]).encode()
+        files = json.loads(members["manifest.json"])["files"]
+        changed_manifest(members, files=files | {"spans.jsonl": hashlib.sha256(members["spans.jsonl"]).hexdigest()})
+
+    return repacked(data, swap)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": 5},
+        {"start_ns": "soon"},
+        {"end_ns": -1},
+        {"end_ns": True},
+        {"parent_id": "the one above"},
+        {"attributes": []},
+        {"attributes": None},
+        {"events": [{"name": 3}]},
+        {"links": [{"trace_id": "xyz", "span_id": ""}]},
+        {"dropped": {"attributes": "many"}},
+        {"marks": [1]},
+        {"scope": {"name": 4}},
+        {"resource": {"attributes": 4}},
+        {"key": {"trace_id": "../..", "span_id": "b", "copy": ""}},
+    ],
+    ids=str,
+)
+def test_a_span_with_fields_that_no_span_has_is_refused(batch: SplitBatch, changes: dict[str, object]) -> None:
+    with pytest.raises(CorruptError, match="a row is not what this version writes"):
+        reel.read(with_row(reel.write("run-1", batch), **changes), "bad.reel")
+
+
+@pytest.mark.parametrize("nested", [b"[" * 100_000, b'{"a":' * 100_000], ids=["lists", "maps"])
+def test_rows_nested_beyond_all_measure_are_refused(batch: SplitBatch, nested: bytes) -> None:
+    def swap(members: dict[str, bytes]) -> None:
+        members["logs.jsonl"] = nested
+        files = json.loads(members["manifest.json"])["files"]
+        changed_manifest(members, files=files | {"logs.jsonl": hashlib.sha256(nested).hexdigest()})
+
+    with pytest.raises(CorruptError, match="a row is not"):
+        reel.read(repacked(reel.write("run-1", batch), swap), "bad.reel")
+
+
+@given(data=st.data())
+def test_whatever_happens_to_its_bytes_a_reel_is_read_or_refused(batch: SplitBatch, data: st.DataObject) -> None:
+    damaged = bytearray(reel.write("run-1", batch))
+    start = data.draw(st.integers(0, len(damaged) - 1))
+    damaged[start : start + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=8))
+
+    with contextlib.suppress(CorruptError, StoreError):
+        reel.read(bytes(damaged), "bad.reel")
+
+
+def test_a_reel_that_claims_to_unpack_to_more_than_any_run_has_is_refused(
+    batch: SplitBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reel, "LIMIT_BYTES", 1000)
+
+    with pytest.raises(StoreError, match="the limit is 1000"):
+        reel.read(reel.write("run-1", batch), "big.reel")
 
 
 def test_a_newer_reel_asks_for_an_update(batch: SplitBatch) -> None:

@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from runreel.exporters.memory import Memory
 from runreel.exporters.rows import pack, unpack
 from runreel.processors.split import join_log, join_row
 from runreel.runs.load import StoreRuns
+from runreel.runs.shape import check_log, check_payload, check_span
 from runreel.semconv.recognise import recognise
 from runreel.storage import RunStore
 from runreel.values import (
@@ -39,7 +41,11 @@ from runreel.values import (
 FORMAT = "runreel-reel"
 VERSION = 1
 SUFFIX = ".reel"
+LIMIT_BYTES = 4 << 30
+"""What a reel may hold, unpacked: a zip of some kilobytes can claim any size."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+# What the library raises for damaged files; RuntimeError for a member that asks for a password.
+_DAMAGES = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError, OSError, RuntimeError)
 T = TypeVar("T")
 
 
@@ -88,9 +94,12 @@ def read(data: bytes, source: str, tenant: str = DEFAULT_TENANT) -> tuple[str, S
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+            if size > LIMIT_BYTES:
+                raise StoreError(f"{source}: it unpacks to {size} bytes, the limit is {LIMIT_BYTES}")
             manifest = _manifest(archive, source)
             members = {name: archive.read(name) for name in manifest["files"]}
-    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError) as error:
+    except _DAMAGES as error:
         raise CorruptError(f"{source}: no reel, or a damaged one ({type(error).__name__})") from None
     for name, sha256 in manifest["files"].items():
         check(members[name], sha256, f"{source}: {name}")
@@ -100,11 +109,11 @@ def read(data: bytes, source: str, tenant: str = DEFAULT_TENANT) -> tuple[str, S
         spans = [_span_from(value, tenant) for value in _values(members["spans.jsonl"])]
         logs = tuple(_log_from(value, tenant) for value in _values(members["logs.jsonl"]))
         payloads = tuple(_payload_from(tenant, value) for value in _values(members["payloads.jsonl"]))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptError(f"{source}: a row is not what this version writes ({type(error).__name__})") from None
-    media = manifest.get("media_types", {})
+    media = manifest["media_types"]
     parts = tuple(
-        Part(tenant, name.removeprefix("parts/"), content, media.get(name.removeprefix("parts/"), "text/plain"))
+        Part(tenant, name.removeprefix("parts/"), content, str(media.get(name.removeprefix("parts/"), "text/plain")))
         for name, content in members.items()
         if name.startswith("parts/")
     )
@@ -167,13 +176,14 @@ def log_value(log: LogEvent) -> Value:
 def _span_from(value: Mapping[str, Any], tenant: str) -> Span:
     around = {"scope": unpack(Scope, value["scope"]), "resource": unpack(Resource, value["resource"])}
     key = unpack(SpanKey, {**value["key"], "tenant": tenant})
-    return unpack(Span, {name: held for name, held in value.items() if name not in {*around, "key"}}, key=key, **around)
+    rest = {name: held for name, held in value.items() if name not in {*around, "key"}}
+    return check_span(unpack(Span, rest, key=key, **around))
 
 
 def _log_from(value: Mapping[str, Any], tenant: str) -> LogEvent:
     around = {"scope": unpack(Scope, value["scope"]), "resource": unpack(Resource, value["resource"])}
     rest = {name: held for name, held in value.items() if name not in {*around, "tenant"}}
-    return unpack(LogEvent, rest, tenant=tenant, **around)
+    return check_log(unpack(LogEvent, rest, tenant=tenant, **around))
 
 
 def _looker(known: Mapping[str, T], what: str) -> Callable[[str], T]:
@@ -192,11 +202,15 @@ def _manifest(archive: zipfile.ZipFile, source: str) -> dict[str, Any]:
         if manifest["format"] != FORMAT:
             raise CorruptError(f"{source}: a zip, but no reel (format {str(manifest['format'])[:40]!r})")
         version = int(manifest["format_version"])
-    except (ValueError, TypeError):
+        if version > VERSION:
+            advice = f"this version reads up to {VERSION}: update runreel"
+            raise StoreError(f"{source}: a reel of format {version}; {advice}")
+        named = {"media_types": {}, **manifest}
+        if not isinstance(named["files"], dict) or not isinstance(named["media_types"], dict):
+            raise TypeError("no object")
+    except (ValueError, TypeError, RecursionError):
         raise CorruptError(f"{source}: manifest.json is not what a reel has") from None
-    if version > VERSION:
-        raise StoreError(f"{source}: a reel of format {version}; this version reads up to {VERSION}: update runreel")
-    return dict(manifest)
+    return named
 
 
 def _lines(values: Iterable[Value]) -> bytes:
@@ -223,4 +237,4 @@ def _payload_value(payload: Payload) -> Value:
 
 def _payload_from(tenant: str, value: Mapping[str, Any]) -> Payload:
     ref = Ref(value["sha256"], value["size"], value["state"], value["reason"])
-    return Payload(tenant, ref, value["skeleton"], tuple(value["parts"]))
+    return check_payload(Payload(tenant, ref, value["skeleton"], tuple(value["parts"])))
