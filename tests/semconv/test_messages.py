@@ -1,3 +1,4 @@
+import hashlib
 import json
 
 import pytest
@@ -265,3 +266,17 @@ def test_normalising_messages_twice_changes_nothing(raw: object) -> None:
     once = shapes.messages(freeze(raw), "user", memo)
 
     assert shapes.messages(once, "user", memo) == once
+
+
+def test_a_document_without_an_id_is_named_by_its_text_and_takes_its_score_from_its_metadata() -> None:
+    plain = {"page_content": "sunny", "metadata": {"score": 0.5}}
+
+    (found,) = shapes.documents((plain,), Memo())
+
+    assert found == {
+        "content": "sunny",
+        "metadata": {"score": 0.5},
+        "score": 0.5,
+        "id": "sha256:" + hashlib.sha256(b"sunny").hexdigest(),
+    }
+    assert "id" not in shapes.documents(({"content": "__REDACTED__"},), Memo())[0]  # type: ignore[operator]

@@ -8,6 +8,7 @@ part as it came. Optional keys that are null are left out; a key that the sender
 content can be told from empty content. Nothing here fails: what is not understood is kept.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -270,7 +271,7 @@ def documents(value: Value, memo: Memo) -> tuple[Value, ...]:
 
 
 def document(item: Value, memo: Memo) -> Value:
-    """Return one document, from the conventions' or a framework's form."""
+    """Return one document, from the conventions' or a framework's form. Without an id, its text names it."""
     if isinstance(item, str):
         ok, parsed = memo.parse(item)
         item = parsed if ok and isinstance(parsed, Mapping) else {"content": item}
@@ -288,6 +289,12 @@ def document(item: Value, memo: Memo) -> Value:
     metadata = inner.get("metadata")
     if metadata is not None:
         out["metadata"] = arguments(metadata, memo)
+        noted = out["metadata"].get("score") if isinstance(out["metadata"], Mapping) else None
+        if isinstance(noted, int | float) and "score" not in out:
+            out["score"] = noted
+    text = out.get("content")
+    if "id" not in out and isinstance(text, str) and not withheld(text):
+        out["id"] = "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     used = {"id", "id_", "score", "content", "page_content", "text", "metadata", "node", "document"}
     out.update({key: one for key, one in item.items() if key not in used and one is not None})
     return out

@@ -18,6 +18,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "bedrock": "aws.bedrock",
     "watsonx": "ibm.watsonx.ai",
     "openai.chat": "openai",
+    **{name: name for name in ("openai", "anthropic", "cohere", "groq", "deepseek", "perplexity")},
     "openai.completion": "openai",
     "openai.embedding": "openai",
     "openai.responses": "openai",

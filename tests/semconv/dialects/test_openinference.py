@@ -5,7 +5,7 @@ import pytest
 from runreel.semconv.reading import Reading, read
 from runreel.semconv.view import View
 from runreel.values import Value
-from span_kit import capture, make_span
+from span_kit import capture, make_span, of_kind, runs_of, sample
 
 LLM: dict[str, Value] = {"openinference.span.kind": "LLM"}
 OUT = "llm.output_messages.0.message"
@@ -195,3 +195,62 @@ def test_standard_attributes_beside_it_fill_what_it_lacks() -> None:
     assert found.dialect == "openinference"
     assert (found.fields["response_id"], found.fields["model"]) == ("resp_1", "m")
     assert found.fields["params"] == {"seed": 7}
+
+
+def test_a_langgraph_run_has_its_calls_with_ids_and_bare_results() -> None:
+    (run,) = runs_of(*capture("langgraph/openinference"))
+
+    assert run.replayable == "full"
+    assert {step.fields["pairing"] for step in of_kind(run, "tool")} == {"call_id"}
+    results = [run.value(step.output) for step in of_kind(run, "tool")]
+    assert results[2] == (
+        '{"name": "Dana Fields", "email": "dana.fields@example.com", "phone": "+1 202-555-0143", '
+        '"card": "4242 4242 4242 4242", "ip": "203.0.113.7", "client_version": "10.4.2.1", '
+        '"order": "123e4567-e89b-12d3-a456-426614174000"}'
+    )
+    assert all(str(step.fields["response_id"]).startswith("chatcmpl-") for step in of_kind(run, "llm"))
+    assert str(run.value(run.user_input)).startswith("[scenario:weather] Hi, I'm Dana")
+    assert str(run.value(run.final_output)).startswith("Lisbon is 21.5 C and sunny")
+
+
+def test_a_conditional_edge_is_a_decision_with_the_node_that_was_chosen() -> None:
+    (run,) = runs_of(*sample("openinference/langgraph"))
+
+    routes = [(step.name, step.fields["type"], run.value(step.output)) for step in of_kind(run, "decision")]
+    assert routes == [("router", "route", "tools"), ("router", "route", "__end__")]
+
+
+def test_langchains_documents_have_the_ids_of_the_whole_answer_else_the_hash_of_their_text() -> None:
+    (named,) = runs_of(*sample("openinference/langgraph"))
+    (unnamed,) = runs_of(*capture("langgraph/rag-openinference"))
+
+    with_ids, without = (run.value(of_kind(run, "retrieval")[0].output) for run in (named, unnamed))
+    assert [one["id"] for one in with_ids] == ["doc-1", "doc-2"]  # type: ignore[union-attr,index,call-overload]
+    assert [one["score"] for one in without] == [0.91, 0.42]  # type: ignore[union-attr,index,call-overload]
+    assert all(str(one["id"]).startswith("sha256:") for one in without)  # type: ignore[union-attr,index,call-overload]
+    assert of_kind(unnamed, "retrieval")[0].fields["index_name"] == "keyword"
+
+
+def test_arguments_that_langchain_wrote_as_python_are_an_object_again() -> None:
+    attributes: dict[str, Value] = {"openinference.span.kind": "TOOL", "input.value": "{'city': 'Oslo', 'days': 2}"}
+
+    assert read(View(make_span(attributes))).input.value == {"city": "Oslo", "days": 2}
+
+
+def test_an_embedding_has_the_texts_that_were_embedded() -> None:
+    attributes: dict[str, Value] = {
+        "openinference.span.kind": "EMBEDDING",
+        "embedding.embeddings.0.embedding.text": "one",
+        "embedding.embeddings.1.embedding.text": "two",
+    }
+
+    found = read(View(make_span(attributes)))
+
+    assert isinstance(found.input.value, tuple)
+    assert [one["parts"][0]["content"] for one in found.input.value] == ["one", "two"]  # type: ignore[index,call-overload]
+
+
+def test_a_span_whose_kind_was_dropped_is_still_a_model_call() -> None:
+    scope = "openinference.instrumentation.agno"
+
+    assert read(View(make_span({"llm.token_count.prompt": 7}, scope=scope))).kind == "llm"

@@ -6,7 +6,7 @@ To add one: write a file with a `DIALECT` here and name it below, before those t
 from typing import Final
 
 from runreel.semconv.dialect import Dialect
-from runreel.semconv.dialects import openinference, otel, otel_legacy, own, structural
+from runreel.semconv.dialects import openinference, openllmetry, otel, otel_legacy, own, structural
 
 OWN: Final[Dialect] = own.DIALECT
 """Asked first for every span, whatever its dialect."""
@@ -16,6 +16,7 @@ STANDARD: Final[Dialect] = otel.DIALECT
 
 DIALECTS: Final[tuple[Dialect, ...]] = (
     openinference.DIALECT,
+    openllmetry.DIALECT,
     otel_legacy.DIALECT,
     otel.DIALECT,
     structural.DIALECT,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from runreel.semconv import langchain
 from runreel.semconv import messages as shapes
 from runreel.semconv.content import tool_arguments, understand
 from runreel.semconv.dialect import Dialect, Source, Switch, read_keys
@@ -28,7 +29,7 @@ _IN: Final = "llm.input_messages"
 _OUT: Final = "llm.output_messages"
 _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 # Request fields that have a place of their own in the record.
-_NOT_PARAMS: Final = frozenset({"model", "messages", "input", "tools", "functions", "stream"})
+_NOT_PARAMS: Final = frozenset({"model", "model_name", "_type", "messages", "input", "tools", "functions", "stream"})
 
 
 def _claims(view: View) -> bool:
@@ -39,13 +40,29 @@ def _claims(view: View) -> bool:
 
 def _kind(view: View) -> tuple[Kind, str] | None:
     named = view.text(KIND_KEY).upper()
+    if named == "CHAIN" and langchain.is_route(view.span.name, _metadata(view).get("langgraph_node"), _answer(view)):
+        return "decision", "output.value"
     if named in _KINDS:
         return _KINDS[named], KIND_KEY
     # The kind is set first, so it is the first to go when the sender's attribute limit is reached.
-    for prefix in (_IN, _OUT, "llm.model_name", "llm.invocation_parameters"):
+    for prefix in (_IN, _OUT, "llm.model_name", "llm.invocation_parameters", "llm.token_count"):
         if any(key.startswith(prefix) for key in view.span.attributes):
             return "llm", prefix
     return None
+
+
+def _metadata(view: View) -> Mapping[str, Value]:
+    ok, found = view.memo.parse(view.text("metadata"))
+    return found if ok and isinstance(found, Mapping) else {}
+
+
+def _answer(view: View) -> Value:
+    """Return what a step answered: JSON parsed, a text as it is."""
+    raw = view.text("output.value")
+    if view.text("output.mime_type") != "application/json" and not raw.startswith(("{", "[")):
+        return raw
+    ok, parsed = view.memo.parse(raw)
+    return parsed if ok else raw
 
 
 def _message(tree: Mapping[str, Value], view: View, role: str) -> Mapping[str, Value]:
@@ -99,13 +116,15 @@ def _read_messages(view: View, prefix: str, role: str, whole_key: str) -> Found:
 
 def _input(view: View) -> Found:
     found = _read_messages(view, _IN, "user", "input.value")
-    if found is not ABSENT or view.text(KIND_KEY).upper() == "EMBEDDING":
+    if found is not ABSENT:
         return found
-    # Text completions: a bare prompt, or indexed prompts.
-    _, trees, _ = indexed(view, "llm.prompts")
-    texts = [_inner(one, "prompt").get("text") for one in trees]
-    made = shapes.messages(tuple(text for text in texts if isinstance(text, str)), "user", view.memo)
-    return Found(made, "whole", "", "attributes", ("llm.prompts.*",)) if made else ABSENT
+    # Text completions have indexed prompts, embeddings indexed texts.
+    for prefix, inner in (("llm.prompts", "prompt"), ("embedding.embeddings", "embedding")):
+        _, trees, _ = indexed(view, prefix)
+        texts = [_inner(one, inner).get("text") for one in trees]
+        if made := shapes.messages(tuple(text for text in texts if isinstance(text, str)), "user", view.memo):
+            return Found(made, "whole", "", "attributes", (f"{prefix}.*",))
+    return ABSENT
 
 
 def _output(view: View) -> Found:
@@ -153,7 +172,7 @@ def _finish_reasons(view: View) -> tuple[str, ...]:
 def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
     """Parameters come as one JSON object; the answer's id and fingerprint only inside the raw answer."""
     if kind != "llm":
-        return {}
+        return _framework_extras(view, kind)
     out: dict[str, Value] = {"finish_reasons": _finish_reasons(view)}
     ok, params = view.memo.parse(view.text("llm.invocation_parameters"))
     if ok and isinstance(params, Mapping):
@@ -164,6 +183,8 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
                 out[f"params.{key}"] = value
     out["tool_call_texts"] = _call_texts(view)
     answer = _raw_response(view)
+    for one in langchain.answers(answer):
+        answer = langchain.answer_fields(one)
     for name, key in (("response_id", "id"), ("system_fingerprint",) * 2, ("service_tier",) * 2, ("created",) * 2):
         out[name] = answer.get(key)
     if view.text(KIND_KEY).upper() == "EMBEDDING":
@@ -172,6 +193,19 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
     if first is not None:
         out["time_to_first_chunk"] = max(0, first - view.span.start_ns) / 1e9
     return out
+
+
+def _framework_extras(view: View, kind: Kind) -> Mapping[str, Value]:
+    """What LangChain keeps inside values: the id of a tool's call, the name of a retriever, the kind of a decision."""
+    if kind == "tool":
+        found = langchain.tool_result(_answer(view))
+        return {"call_id": found[1]} if found else {}
+    if kind == "retrieval":
+        metadata = _metadata(view)
+        return {"index_name": metadata.get("ls_vector_store_provider") or metadata.get("ls_retriever_name")}
+    if kind == "decision" and view.text(KIND_KEY).upper() == "CHAIN":
+        return {"type": "route", "name": view.span.name}
+    return {}
 
 
 def _call_texts(view: View) -> tuple[Value, ...]:
@@ -183,8 +217,29 @@ def _call_texts(view: View) -> tuple[Value, ...]:
 
 def _tool_input(view: View) -> Found:
     for source, key, raw in view.locate(("input.value", "tool.parameters")):
-        return replace(tool_arguments(raw, view.memo), source=source, keys=(key,))
+        found = replace(tool_arguments(raw, view.memo), source=source, keys=(key,))
+        if isinstance(found.value, str) and found.state == "whole":
+            return replace(found, value=langchain.arguments(found.value, view.memo))
+        return found
     return ABSENT
+
+
+def _tool_output(view: View) -> Found:
+    """The result; LangChain wraps it into the message that the model is told."""
+    found = read_keys(view, ("output.value",), "value")
+    told = langchain.tool_result(_answer(view)) if found.state == "whole" else None
+    return replace(found, value=told[0]) if told else found
+
+
+def _chain_value(view: View, key: str, role: str) -> Found:
+    """What an agent or chain was given or answered: messages where it holds LangChain's, else the value as it is."""
+    found = read_keys(view, (key,), "value")
+    if found.state == "whole" and isinstance(found.value, str) and found.value.startswith(("{", "[")):
+        ok, parsed = view.memo.parse(found.value)
+        made = langchain.messages(parsed, role, view.memo) if ok else parsed
+        if ok and made != parsed:
+            return replace(found, value=made)
+    return found
 
 
 def _query(view: View) -> Found:
@@ -205,7 +260,7 @@ def _documents(view: View) -> Found:
     for prefix in _DOCUMENTS:
         source, trees, complete = indexed(view, prefix)
         if trees:
-            listed = tuple(tree.get("document", tree) for tree in trees)
+            listed = _with_ids(tuple(tree.get("document", tree) for tree in trees), view)
             found = understand("documents", listed, "", view.memo)
             if not complete:
                 found = Found(found.value, "cut", f"missing_index: {prefix} has holes")
@@ -215,6 +270,20 @@ def _documents(view: View) -> Found:
         if found.state == "withheld":
             candidates.append(Found(None, "withheld", f"{found.reason} ({key})", layer, (key,)))
     return best(candidates)
+
+
+def _with_ids(listed: tuple[Value, ...], view: View) -> tuple[Value, ...]:
+    """Give documents the ids that LangChain has: they stand in the whole answer only."""
+    answer = _answer(view)
+    whole = answer.get("documents") if isinstance(answer, Mapping) else None
+    if not isinstance(whole, tuple) or len(whole) != len(listed):
+        return listed
+    out: list[Value] = []
+    for one, full in zip(listed, whole, strict=True):
+        if isinstance(one, Mapping) and isinstance(full, Mapping) and "id" not in one and full.get("id"):
+            one = {"id": full["id"], **one}
+        out.append(one)
+    return tuple(out)
 
 
 def _hide(what: str) -> str:
@@ -250,14 +319,14 @@ DIALECT = Dialect(
         "run.user_ref": ("user.id",),
     },
     contents={
-        "agent.input": Source(("input.value",)),
-        "agent.output": Source(("output.value",)),
-        "llm.input": Source((f"{_IN}.*", "llm.prompts.*"), read=_input),
+        "agent.input": Source(("input.value",), read=lambda view: _chain_value(view, "input.value", "user")),
+        "agent.output": Source(("output.value",), read=lambda view: _chain_value(view, "output.value", "assistant")),
+        "llm.input": Source((f"{_IN}.*", "llm.prompts.*", "embedding.embeddings.*"), read=_input),
         "llm.output": Source((f"{_OUT}.*",), read=_output),
         "llm.tool_definitions": Source(("llm.tools.*",), read=_definitions),
         "llm.response_raw": Source(("output.value",), "json"),
         "tool.input": Source(("input.value", "tool.parameters"), read=_tool_input),
-        "tool.output": Source(("output.value",)),
+        "tool.output": Source(("output.value",), read=_tool_output),
         "retrieval.input": Source(("reranker.query", "input.value"), read=_query),
         "retrieval.output": Source(tuple(f"{prefix}.*" for prefix in _DOCUMENTS), read=_documents),
         "decision.input": Source(("input.value",)),
@@ -275,6 +344,9 @@ DIALECT = Dialect(
         "llm.service_tier": ("output.value",),
         "llm.created": ("output.value",),
         "llm.operation": (KIND_KEY,),
+        "tool.call_id": ("output.value",),
+        "retrieval.index_name": ("metadata",),
+        "decision.type": ("output.value",),
         "llm.time_to_first_chunk": (_FIRST_CHUNK,),
     },
     switches=(Switch("openinference.", _hide("INPUT"), _hide("OUTPUT")),),
