@@ -140,13 +140,18 @@ def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 @contextlib.contextmanager
 def collector(
-    home: Path, store: Store, text: str = CONFIG, chain: object = None, runs: object = None
+    home: Path,
+    store: Store,
+    text: str = CONFIG,
+    chain: object = None,
+    runs: object = None,
+    redact: Callable[[str], str] | None = None,
 ) -> Iterator[Running]:
     """Run a collector over `store`; stopped at the end."""
 
     def build(config: Config, _: Path) -> Parts:
         routes = {name: Route(chain or Plain(), {"store": store}) for name in config.pipelines}
-        return Parts(routes, runs or NoRuns())
+        return Parts(routes, runs or NoRuns(), redact)
 
     with event_loop() as loop:
         service = Service(configuration.parse(text, "test", {}), home, build)

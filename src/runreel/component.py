@@ -16,6 +16,10 @@ class RedactProcessor(Protocol):
 
     def process(self, batch: RawBatch) -> CleanBatch: ...
 
+    def text(self, text: str) -> str:
+        """Return one text redacted. Raises what a detector raises: the caller must withhold the text then."""
+        ...
+
 
 class SplitProcessor(Protocol):
     """Splits heavy values off by content hash. Pure."""

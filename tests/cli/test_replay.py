@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from collector_kit import Store, collector
 from recorded_runs import batch_of
 from runreel.cli import main
 from runreel.processors.redact import Redactor, load_key
@@ -31,6 +32,11 @@ def home(tmp_path_factory):
         run_id = assemble(batch.spans).run_id
         (home / f"{name}.reel").write_bytes(reel.write(run_id, Split().process(batch)))
     return home
+
+
+def runs_of(path):
+    store, _ = reel.open_path(path)
+    return store
 
 
 def run(home, *arguments, status=0):
@@ -62,6 +68,23 @@ def test_a_changed_agent_ends_with_2_and_the_first_divergence_is_named(home):
 
     assert "1. input_mismatch at step 5, tool lookup_customer, field /email" in out
     assert "new@example.com" not in out + err.replace(AGENT, "")
+
+
+def test_the_collector_that_runs_redacts_what_the_agent_said_live(home):
+    # As in an agent's environment, which has no detectors: a word of its own says that it was the collector.
+    with (
+        collector(home, Store(), runs=runs_of(home / "weather.reel"), redact=lambda text: f"COLLECTOR {len(text)}"),
+    ):
+        out, _ = run(home, "last", "--agent", AGENT, "--", "--argument", "email", "new@example.com", status=2)
+
+    assert "now  COLLECTOR 15" in out
+    assert "told by their length" not in out
+
+
+def test_without_a_key_it_is_said_why_live_texts_are_not_shown(home):
+    out, _ = run(home, "weather.reel", "--agent", AGENT, "--", "--argument", "email", "new@example.com", status=2)
+
+    assert "live texts are told by their length, since nothing here could redact them" in out
 
 
 def test_the_json_report_is_all_that_is_on_standard_output(home):

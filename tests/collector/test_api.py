@@ -6,11 +6,12 @@ import pytest
 import otlp_build as build
 from collector_kit import NoRuns, Store, ask, collector
 from runreel import otlp
-from runreel.errors import CorruptError, LockedError, StoreError, UsageError
+from runreel.errors import CorruptError, LockedError, NotFoundError, StoreError, UsageError
 from runreel.exporters.memory import Memory
 from runreel.processors.schema import Schema
 from runreel.processors.split import Split
 from runreel.runs.load import StoreRuns
+from runreel.runs.remote import RemoteRuns
 from runreel.values import CleanBatch
 
 LONG = "a long answer, " * 40
@@ -129,7 +130,10 @@ def test_what_is_not_there_is_404(running, path):
 def test_only_get_is_answered(running):
     answer = ask(f"{running.at.api}/api/v1/runs", b"{}", Authorization=f"Bearer {running.at.token}")
 
-    assert (answer.status, answer.json()) == (405, {"error": "the read API only answers GET"})
+    assert (answer.status, answer.json()) == (
+        405,
+        {"error": "the read API answers GET, and POST to /api/v1/redact alone"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,3 +156,44 @@ def test_errors_have_their_status(tmp_path, caplog, error, status, said):
 
     assert (answer.status, answer.json()) == (status, {"error": said})
     assert "dana" not in caplog.text
+
+
+@pytest.fixture(scope="module")
+def lending(tmp_path_factory):
+    """A collector that lends a redactor which knows one word."""
+
+    def redact(text):
+        if "broken" in text:
+            raise ValueError(text)
+        return text.replace("dana", "<NAME>")
+
+    with collector(tmp_path_factory.mktemp("home"), Store(), runs=NoRuns(), redact=redact) as found:
+        yield found
+
+
+def test_a_text_is_redacted_for_a_client(lending):
+    assert RemoteRuns(lending.at.api, lending.at.token).redacted("dana \ud800 ❄") == "<NAME> \ud800 ❄"
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"dana"', b"{}", b'{"text": 1}', b"\xff"])
+def test_what_is_no_text_to_redact_is_400(lending, body):
+    answer = ask(f"{lending.at.api}/api/v1/redact", body or b" ", Authorization=f"Bearer {lending.at.token}")
+
+    assert (answer.status, answer.json()) == (400, {"error": 'send {"text": "..."}'})
+
+
+def test_a_text_that_could_not_be_redacted_is_in_no_answer_and_no_log(lending, caplog):
+    with pytest.raises(StoreError, match="see the collector's log"):
+        RemoteRuns(lending.at.api, lending.at.token).redacted("broken dana")
+
+    assert "dana" not in caplog.text
+
+
+def test_a_text_without_end_is_refused(lending):
+    with pytest.raises(StoreError, match="may have 16777216 bytes"):
+        RemoteRuns(lending.at.api, lending.at.token).redacted("x" * (16 * 1024 * 1024))
+
+
+def test_a_collector_without_a_redactor_says_so(running):
+    with pytest.raises(NotFoundError, match="no redactor to lend"):
+        RemoteRuns(running.at.api, running.at.token).redacted("dana")

@@ -73,25 +73,31 @@ def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Cal
     """Return the key that the run was recorded with, where this machine has it, and what redacts live text with it.
 
     A run read from a reel may come from anywhere: its tokens are unified unproved, unless a key is given on purpose.
+    The collector that runs on the data folder redacts, where there is one: an agent's environment has no detectors.
     """
     from runreel.processors.redact import Redactor, load_key
     from runreel.processors.redact.keys import VARIABLE
+    from runreel.runs import discovery
+    from runreel.runs.remote import RemoteRuns
 
     given = VARIABLE in os.environ
     stored = (args.home / "keys" / f"{tenant}.json").is_file() and not Path(args.run).is_file()
     if not given and not stored:
         return None, None
     key = load_key(args.home, tenant)
-    if importlib.util.find_spec("presidio_analyzer") is None:
+    running = None if given else discovery.find(args.home, say=common.say)
+    if running is None and importlib.util.find_spec("presidio_analyzer") is None:
         return key.secret, None
 
     @cache
-    def redactor() -> Redactor:
-        return Redactor(key)  # takes seconds, and is wanted only where something diverged
+    def redactor() -> Callable[[str], str]:
+        if running is not None:
+            return RemoteRuns(running.api, running.token).redacted
+        return Redactor(key).text  # takes seconds, and is wanted only where something diverged
 
     def clean(text: str) -> str:
         try:
-            return redactor().text(text)
+            return redactor()(text)
         except Exception:  # noqa: BLE001 - a detector may raise anything; what it could not redact is not shown
             return "(withheld: it could not be redacted)"
 

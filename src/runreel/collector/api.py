@@ -1,6 +1,8 @@
-"""The read API on loopback: lists of runs, one run, its reel, one part. Every request needs the bearer token."""
+"""The read API on loopback: lists of runs, one run, its reel, one part; and a text redacted. Every request needs the
+bearer token."""
 
 import hmac
+import json
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeVar
@@ -20,14 +22,23 @@ from runreel.values import DEFAULT_TENANT
 _STATUS: dict[type[RunReelError], int] = {NotFoundError: 404, UsageError: 409, CorruptError: 422}
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+_MOST_TEXT_BYTES = 16 * 1024 * 1024
 Scope = MutableMapping[str, Any]
 
 
 class ReadApi:
     """An ASGI application over a RunStore. Reads run in threads; the store is thread-safe."""
 
-    def __init__(self, runs: RunStore, token: str, tenant: str = DEFAULT_TENANT) -> None:
+    def __init__(
+        self,
+        runs: RunStore,
+        token: str,
+        tenant: str = DEFAULT_TENANT,
+        *,
+        redact: Callable[[str], str] | None = None,
+    ) -> None:
         self._runs = runs
+        self._redact = redact
         self._token = token.encode()
         self._tenant = tenant
         self._app = Starlette(
@@ -37,6 +48,7 @@ class ReadApi:
                 Route("/api/v1/runs/{name}", self._one),
                 Route("/api/v1/runs/{name}/reel", self._reel),
                 Route("/api/v1/parts/{sha256}", self._part),
+                Route("/api/v1/redact", self._redacted, methods=["POST"]),
             ],
             exception_handlers={404: _no_route, 405: _no_method},
         )
@@ -101,6 +113,24 @@ class ReadApi:
             lambda part: Response(part, media_type="application/octet-stream"),
         )
 
+    async def _redacted(self, request: Request) -> Response:
+        """Redact a text for a client that has no detectors: a replay shows what an agent said live."""
+        redact = self._redact
+        if redact is None:
+            return _error(404, "this collector has no redactor to lend")
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MOST_TEXT_BYTES:
+                return _error(413, f"a text to redact may have {_MOST_TEXT_BYTES} bytes")
+        try:
+            text = json.loads(body)["text"]
+        except (ValueError, TypeError, KeyError):
+            text = None
+        if not isinstance(text, str):
+            return _error(400, 'send {"text": "..."}')
+        return await self._read(lambda: redact(text), _text)
+
     def _resolved(self, request: Request) -> str:
         return self._runs.resolve(self._tenant, request.path_params["name"])
 
@@ -118,6 +148,11 @@ class ReadApi:
         return response
 
 
+def _text(text: str) -> Response:
+    # ASCII alone, unlike JSONResponse: a lone surrogate has no other form.
+    return Response(json.dumps({"text": text}), media_type="application/json")
+
+
 def _number(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 20:
         raise ValueError(f"{name} must be a whole number")
@@ -133,4 +168,4 @@ def _no_route(_: Request, __: Exception) -> Response:
 
 
 def _no_method(_: Request, __: Exception) -> Response:
-    return _error(405, "the read API only answers GET")
+    return _error(405, "the read API answers GET, and POST to /api/v1/redact alone")

@@ -29,7 +29,8 @@ def parts(config: Config, home: Path) -> Parts:
             for exporter in exporters.values():
                 exporter.shutdown()
             raise
-    return Parts({signal: Route(chain, exporters) for signal, chain in chains.items()}, runs_in(exporters))
+    routes = {signal: Route(chain, exporters) for signal, chain in chains.items()}
+    return Parts(routes, runs_in(exporters), next(iter(chains.values())).text)
 
 
 def _chains(config: Config, site: Site) -> Mapping[otlp.Signal, Chain]:

@@ -39,10 +39,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a configuration is built into: the route of each signal, and the runs that the read API shows."""
+    """What a configuration is built into: the route of each signal, the runs that the read API shows, and how it
+    redacts a text for a client."""
 
     routes: dict[otlp.Signal, Route]
     runs: RunStore
+    redact: Callable[[str], str] | None = None
 
 
 Build = Callable[[Config, Path], Parts]
@@ -88,7 +90,7 @@ class Service:
         await pipeline.start()
 
         token = secrets.token_urlsafe(32)
-        api = await self._serve(ReadApi(parts.runs, token), taken[_READ_API])
+        api = await self._serve(ReadApi(parts.runs, token, redact=parts.redact), taken[_READ_API])
         self._stack.push_async_callback(api.stop)
         receivers = await self._start_receivers(pipeline, taken)
         collector = Collector(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from runreel.component import RedactProcessor, SchemaProcessor, SplitProcessor
-from runreel.processors.redact import RedactSettings, Redactor, load_key
+from runreel.processors.redact import Redactor, RedactSettings, load_key
 from runreel.processors.schema import Schema
 from runreel.processors.split import Split
 from runreel.values import DEFAULT_TENANT, CleanBatch, RawBatch, SplitBatch
@@ -20,6 +20,10 @@ class Chain:
     def clean(self, batch: RawBatch) -> CleanBatch:
         """Return the batch with facts, redacted and still whole."""
         return self._redact.process(self._schema.process(batch))
+
+    def text(self, text: str) -> str:
+        """Return one text redacted. Raises what a detector raises: the caller must withhold the text then."""
+        return self._redact.text(text)
 
     def process(self, batch: RawBatch) -> SplitBatch:
         """Return the batch as it may be stored."""

@@ -22,6 +22,10 @@ _CALLS: Mapping[Kind, tuple[str, str]] = {
     "tool": ("tool call", "tool calls"),
     "retrieval": ("retrieval", "retrievals"),
 }
+_NOT_SHOWN = (
+    "live texts are told by their length, since nothing here could redact them: that takes the tenant's key, and a "
+    "running collector or runreel[collector]"
+)
 _VERDICTS = {
     "same": ("identical", "bold green"),
     "diverged": ("diverged", "bold red"),
@@ -42,6 +46,8 @@ def render(replayed: Replayed, console: Console, clean: Clean | None = None) -> 
         _print_divergence(console, number, divergence, clean)
     if count > _MOST_SHOWN:
         console.print(Text(f"  … {count - _MOST_SHOWN} more: --json lists them all"))
+    if clean is None and any(divergence.has_now for divergence in replayed.divergences):
+        console.print(Text(f"  {_NOT_SHOWN}", "dim"), soft_wrap=True)
     for fact in _facts(replayed):
         console.print(Text(f"  {one_line(fact)}", "dim"), soft_wrap=True)
 
