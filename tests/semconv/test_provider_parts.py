@@ -52,11 +52,11 @@ from runreel.values import Value
         ),
         (
             {"type": "tool-result", "toolCallId": "c1", "toolName": "get", "output": {"type": "json", "value": (1,)}},
-            {"type": "tool_call_response", "id": "c1", "response": (1,), "toolName": "get"},
+            {"type": "tool_call_response", "id": "c1", "response": (1,), "name": "get"},
         ),
         (
             {"type": "tool-result", "toolCallId": "c1", "toolName": "get", "result": {"type": "a word"}},
-            {"type": "tool_call_response", "id": "c1", "response": {"type": "a word"}, "toolName": "get"},
+            {"type": "tool_call_response", "id": "c1", "response": {"type": "a word"}, "name": "get"},
         ),
         ({"type": "reasoning", "text": "hm"}, {"type": "reasoning", "content": "hm"}),
         # what says nothing stays as it came

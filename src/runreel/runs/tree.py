@@ -163,6 +163,8 @@ def _complete(inner: Draft, outer: Draft) -> None:
         inner.input = outer.input
     if inner.output.state != "whole" and outer.output.state == "whole":
         inner.output = outer.output
+    if inner.definitions.state != "whole" and outer.definitions.state != "absent":
+        inner.definitions = outer.definitions
     for key, value in outer.fields.items():
         if inner.fields.get(key) in (None, {}) and key != "instrumentation":
             inner.fields[key] = value

@@ -81,7 +81,10 @@ def arguments_source(*keys: str) -> Source:
 
     def read(view: View) -> Found:
         for source, key, raw in view.locate(keys):
-            return replace(tool_arguments(raw, view.memo), source=source, keys=(key,))
+            found = replace(tool_arguments(raw, view.memo), source=source, keys=(key,))
+            if view.get(f"{key}.truncated") is True:
+                return replace(found, state="cut", reason=f"said_truncated: {key}.truncated is true")
+            return found
         return ABSENT
 
     return Source(keys, read=read)
@@ -93,6 +96,8 @@ def read_keys(view: View, keys: Sequence[str], shape: FieldType, role: str = "us
     for source, key, raw in view.locate(keys):
         one = understand(shape, raw, role, view.memo)
         one = Found(one.value, one.state, one.reason and f"{one.reason} ({key})", source, (key,))
+        if one.state == "whole" and view.get(f"{key}.truncated") is True:
+            one = replace(one, state="cut", reason=f"said_truncated: {key}.truncated is true")
         if one.state == "whole":
             return one
         candidates.append(one)

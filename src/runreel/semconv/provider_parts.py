@@ -87,7 +87,9 @@ def _ai_sdk(value: Mapping[str, Value]) -> Made | None:
             output = value[key]
             typed = isinstance(output, Mapping) and "type" in output and "value" in output
             out["response"] = output["value"] if typed and isinstance(output, Mapping) else output
-        return _with_rest(out, value, "type", "toolCallId", key)
+        if isinstance(value.get("toolName"), str):
+            out["name"] = value["toolName"]
+        return _with_rest(out, value, "type", "toolCallId", "toolName", key)
     if kind == "reasoning" and "text" in value and "content" not in value:
         return _with_rest({"type": "reasoning", "content": value["text"]}, value, "type", "text")
     return None

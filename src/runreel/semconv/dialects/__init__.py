@@ -6,7 +6,27 @@ To add one: write a file with a `DIALECT` here and name it below, before those t
 from typing import Final
 
 from runreel.semconv.dialect import Dialect
-from runreel.semconv.dialects import openinference, openllmetry, otel, otel_legacy, own, structural
+from runreel.semconv.dialects import (
+    agent_framework,
+    anthropic,
+    claude_code,
+    crewai,
+    google_adk,
+    langfuse,
+    langsmith,
+    openai_agents,
+    openinference,
+    openllmetry,
+    otel,
+    otel_legacy,
+    own,
+    pydantic_ai,
+    semantic_kernel,
+    smolagents,
+    strands,
+    structural,
+    vercel_ai,
+)
 
 OWN: Final[Dialect] = own.DIALECT
 """Asked first for every span, whatever its dialect."""
@@ -15,8 +35,22 @@ STANDARD: Final[Dialect] = otel.DIALECT
 """Asked last for every span: most dialects carry some standard attributes too."""
 
 DIALECTS: Final[tuple[Dialect, ...]] = (
+    langfuse.DIALECT,
+    openai_agents.DIALECT,
+    smolagents.DIALECT,
     openinference.DIALECT,
+    langsmith.DIALECT,
+    vercel_ai.DIALECT,
     openllmetry.DIALECT,
+    google_adk.DIALECT,
+    pydantic_ai.DIALECT,
+    strands.DIALECT,
+    agent_framework.DIALECT,
+    semantic_kernel.DIALECT,
+    crewai.DIALECT,
+    claude_code.DIALECT,
+    openai_agents.OTEL,
+    anthropic.DIALECT,
     otel_legacy.DIALECT,
     otel.DIALECT,
     structural.DIALECT,

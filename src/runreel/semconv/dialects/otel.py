@@ -5,12 +5,10 @@ events of that name. MCP spans are part of these conventions.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from runreel.semconv import messages as shapes
-from runreel.semconv.content import tool_arguments
-from runreel.semconv.dialect import Dialect, Source, Switch, read_keys
+from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source, read_keys
 from runreel.semconv.view import ABSENT, Found, View
 from runreel.values import Kind, Value
 
@@ -109,12 +107,6 @@ def _output(view: View) -> Found:
     return Found(tuple(filled), found.state, found.reason, found.source, found.keys)
 
 
-def _tool_input(view: View) -> Found:
-    for source, key, raw in view.locate(("gen_ai.tool.call.arguments",)):
-        return replace(tool_arguments(raw, view.memo), source=source, keys=(key,))
-    return ABSENT
-
-
 def _memory_input(view: View) -> Found:
     """The query of a search; what was written otherwise."""
     searching = view.text("gen_ai.operation.name") == "search_memory"
@@ -201,7 +193,7 @@ DIALECT = Dialect(
         "llm.input": Source(("gen_ai.input.messages", "gen_ai.system_instructions"), read=_input),
         "llm.output": Source(("gen_ai.output.messages",), read=_output),
         "llm.tool_definitions": Source(("gen_ai.tool.definitions",), "definitions"),
-        "tool.input": Source(("gen_ai.tool.call.arguments",), read=_tool_input),
+        "tool.input": arguments_source("gen_ai.tool.call.arguments"),
         "tool.output": Source(("gen_ai.tool.call.result",)),
         "retrieval.input": Source(("gen_ai.retrieval.query.text",)),
         "retrieval.output": Source(("gen_ai.retrieval.documents",), "documents"),

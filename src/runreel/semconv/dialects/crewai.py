@@ -1,0 +1,96 @@
+"""CrewAI's own spans: the conventions' keys, and `crewai.*` for crews, flows, guardrails, memory and knowledge.
+
+The scope `crewai.telemetry` is product telemetry for the vendor, and no record of a run.
+"""
+
+from typing import Final
+
+from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source
+from runreel.semconv.view import View
+from runreel.values import Kind
+
+_VENDOR: Final = "crewai.telemetry"
+# What a span is, where no operation says so; the most special key first.
+_TELLING: Final[tuple[tuple[str, Kind], ...]] = (
+    ("crewai.policy.decision", "decision"),
+    ("crewai.guardrail.", "decision"),
+    ("crewai.human_feedback.", "decision"),
+    ("crewai.mcp.tool_name", "tool"),
+    ("crewai.memory.", "memory"),
+    ("crewai.knowledge.", "retrieval"),
+    ("crewai.llm.call_type", "llm"),
+    ("crewai.agent.", "agent"),
+    ("crewai.task.", "agent"),
+    ("crewai.method.", "agent"),
+    ("crewai.crew.", "agent"),
+    ("crewai.flow.", "agent"),
+)
+
+
+def _claims(view: View) -> bool:
+    scope = view.span.scope.name
+    return scope in ("crewai", _VENDOR) or any(key.startswith("crewai.") for key in view.span.attributes)
+
+
+def _kind(view: View) -> tuple[Kind, str] | None:
+    if view.span.scope.name == _VENDOR:
+        return "other", "scope"
+    operation = view.text("gen_ai.operation.name")
+    if operation in ("execute_task", "execute_method"):
+        return "agent", "gen_ai.operation.name"
+    if operation:
+        return None
+    keys = tuple(view.span.attributes)
+    return next(((kind, start) for start, kind in _TELLING if any(key.startswith(start) for key in keys)), None)
+
+
+_ALWAYS: Final = (
+    "leave CrewAI's tracing on at the sender; where a value was cut, raise CREWAI_OTEL_MAX_ATTR_BYTES "
+    "(384 KiB if unset)"
+)
+
+DIALECT = Dialect(
+    name="crewai",
+    title="CrewAI",
+    claims=_claims,
+    kind=_kind,
+    scalars={
+        "agent.name": (
+            "gen_ai.agent.name",
+            "gen_ai.workflow.name",
+            "crewai.agent.role",
+            "crewai.task.name",
+            "crewai.method.name",
+            "crewai.crew.name",
+            "crewai.flow.name",
+        ),
+        "llm.usage.reasoning": ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
+        "tool.name": ("gen_ai.tool.name", "crewai.mcp.tool_name"),
+        "decision.name": ("crewai.policy.name", "crewai.guardrail.type", "crewai.human_feedback.method_name"),
+        "decision.reason": ("crewai.policy.reason", "crewai.guardrail.error"),
+        "run.agent_id": ("crewai.crew.name", "crewai.flow.name", "crewai.agent.role"),
+    },
+    contents={
+        "agent.input": Source(("crewai.crew.inputs", "crewai.flow.inputs", "crewai.task.description")),
+        "agent.output": Source(
+            ("crewai.crew.output", "crewai.flow.result", "crewai.task.output", "crewai.method.result")
+        ),
+        "tool.input": arguments_source("crewai.mcp.tool_args"),
+        "tool.output": Source(("crewai.mcp.tool_result",)),
+        "retrieval.input": Source(("crewai.knowledge.query", "crewai.knowledge.task_prompt")),
+        "retrieval.output": Source(("crewai.knowledge.retrieved_knowledge",), "documents"),
+        "memory.input": Source(("crewai.memory.query", "crewai.memory.value")),
+        "memory.output": Source(("crewai.memory.results", "crewai.memory.content"), "json"),
+        "decision.output": Source(
+            ("crewai.policy.decision", "crewai.guardrail.result", "crewai.human_feedback.outcome")
+        ),
+    },
+    extras=lambda view, kind: (
+        {"op": "search" if view.text("crewai.memory.query") else "create"}
+        if kind == "memory" and not view.text("gen_ai.operation.name")
+        else {}
+    ),
+    coded={"memory.op": ("crewai.memory.query", "crewai.memory.value")},
+    switches=(Switch("crewai", _ALWAYS, _ALWAYS),),
+    verified=False,
+)
