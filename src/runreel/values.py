@@ -319,6 +319,8 @@ class Run:
     conversation_id: str | None = None
     payloads: Mapping[str, Value] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    scores: tuple[Mapping[str, Value], ...] = ()
+    flagged: tuple[Mapping[str, Value], ...] = ()
 
     def value(self, ref: Ref) -> Value:
         """Return the whole value behind a ref of this run; None where it has no content."""

@@ -1,8 +1,8 @@
 """Puts the spans and log events of one run together into a Run: pure, and whatever the order of their arrival.
 
 What it does, in order: settle copies, join log events to spans, read each span, find its place in the tree, recognise
-doubled spans, pair tool steps with the model calls that asked for them, make tool steps where there are none, order
-all steps and their causes, say what is known of the whole, judge it.
+doubled spans, pair tool steps with the model calls that asked for them, make tool steps where there are none, find the
+decisions, order all steps and their causes, say what is known of the whole, judge it.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,13 @@ from runreel.canonical import make_ref
 from runreel.runs import about
 from runreel.runs.copies import Settled, revision, settle, settle_logs
 from runreel.runs.cuts import spread_cuts
+from runreel.runs.decisions import decide, hand_over, merged
 from runreel.runs.doubles import beside
 from runreel.runs.draft import Draft
 from runreel.runs.identity import run_hint
 from runreel.runs.order import after_sets, arrange, causes
 from runreel.runs.pairing import Conversation, pair
+from runreel.runs.scores import flagged, judged, scores
 from runreel.runs.synthesise import synthesise, tool_call_texts
 from runreel.runs.tree import Tree, link, remote_parent, shadow
 from runreel.runs.verdict import judge
@@ -45,23 +47,34 @@ def assemble(
     spread_cuts(drafts, memo)
     talk = Conversation(drafts, memo)
     pair(talk, [one for one in drafts if one.kind == "tool" and one.counts])
+    hand_over(drafts, talk)
     drafts += synthesise(talk)
     tool_call_texts(talk)
+    decide(drafts, talk)
     edges = causes(talk)
     ordered = arrange(drafts, edges)
     payloads = _Payloads()
     steps = _steps(ordered, after_sets(ordered, edges), payloads)
+    evaluations = scores([one.span for one in settled], events, _places(steps))
+    flags = flagged(events)
     run = _run(ordered, tree, events, memo, payloads, quiet=quiet)
     run = replace(
         run,
         run_id=run_id or run.run_id,
         revision=revision(settled, events),
         steps=steps,
+        outcome=judged(run.outcome, flags, evaluations),
+        scores=evaluations,
+        flagged=flags,
         payloads=payloads.values,
         notes=tuple(notes),
     )
     replayable, gaps = judge(run)
     return replace(run, replayable=replayable, gaps=gaps)
+
+
+def _places(steps: Sequence[Step]) -> dict[tuple[str, str], int]:
+    return {(key.trace_id, key.span_id): step.seq for step in steps for key in step.keys}
 
 
 class _Payloads:
@@ -97,7 +110,7 @@ def _drafts(settled: Sequence[Settled], events: Sequence[LogEvent], tree: Tree, 
     for one in settled:
         ids = (one.span.key.trace_id, one.span.key.span_id)
         reading = read(View(one.span, joined.get(ids, ()), memo))
-        if reading.kind != "other":
+        if reading.kind != "other" and not merged(reading, one.span):
             drafts[ids] = _draft(one, reading)
     link(drafts, tree)
     return list(drafts.values())

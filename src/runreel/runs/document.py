@@ -94,6 +94,8 @@ def run_document(run: Run, *, payloads: bool = False) -> dict[str, Any]:
         "steps": [_step(step) for step in run.steps],
         "gaps": [_gap(gap) for gap in run.gaps],
         "notes": list(run.notes),
+        "scores": plain(run.scores),
+        "flagged": plain(run.flagged),
     }
     if payloads:
         document["payloads"] = {sha256: plain(value) for sha256, value in sorted(run.payloads.items())}

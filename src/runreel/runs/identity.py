@@ -17,7 +17,8 @@ def group(spans: Sequence[Span], logs: Sequence[LogEvent] = ()) -> Mapping[str, 
     A span belongs to the run that it names, else to that of its nearest ancestor that names one, else to the one run
     named in its trace, else to a run with the id of its trace. A trace of nothing but model calls, each of which is
     another instrumentation's record of a call in one other run (see `doubles`), belongs to that run. A log event
-    follows its span. Spans of which none is a GenAI step make no run, nor does the mere making of an agent.
+    follows its span, else the run that it names. Spans of which none is a GenAI step make no run, nor does the mere
+    making of an agent.
     """
     traces: dict[str, list[Span]] = {}
     for span in spans:
@@ -34,7 +35,9 @@ def group(spans: Sequence[Span], logs: Sequence[LogEvent] = ()) -> Mapping[str, 
         chosen.setdefault(run_of[span.key.trace_id, span.key.span_id], []).append(span)
     events: dict[str, list[LogEvent]] = {}
     for log in logs:
-        run_id = run_of.get((log.trace_id, log.span_id)) or default.get(log.trace_id)
+        said = log.attributes.get(keys.RUN_ID)
+        own = run_of.get((log.trace_id, log.span_id)) or (said if isinstance(said, str) and said in chosen else None)
+        run_id = own or default.get(log.trace_id)
         if run_id is not None:
             events.setdefault(run_id, []).append(log)
     return {

@@ -22,6 +22,8 @@ AGENT_ENTRY: Final = "replay.agent.entry"  # module:callable, or the path of a s
 CODE_VERSION: Final = "replay.code.version"
 USER_REF: Final = "replay.user.ref"
 FLAG_PREFIX: Final = "replay.flag."  # replay.flag.<key>: the value a feature flag had
+FLAG_EVENT: Final = "replay.run.flag"  # a log event: somebody was not content with the run
+FLAG_REASON: Final = "replay.run.flag.reason"  # on such an event: why
 LINK_KIND: Final = "replay.link.kind"  # on a span link: how this run follows from the linked one
 
 # any step

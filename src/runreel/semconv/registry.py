@@ -135,6 +135,12 @@ _LLM = (
         sensitive=True,
     ),
     _derived("llm", "interrupted", "boolean", "The stream was left before its end."),
+    _derived(
+        "llm",
+        "decision",
+        "json",
+        "What the answer decided: `type` (tool_choice, handoff, retry or give_up) and, in `chosen`, the names it called.",
+    ),
     _derived("llm", "tool_definitions_hash", "text", "Ref of the tool definitions as shown."),
     _derived(
         "llm", "tool_call_texts", "texts", "Arguments of each tool call in the answer, exactly as the model wrote them."
