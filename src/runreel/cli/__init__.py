@@ -1,17 +1,24 @@
 """The command line: `runreel COMMAND`. One thin module a command group; this file only finds them.
 
-Exit codes (DESIGN section 15): 0 same, 1 error, 2 diverged, 64 usage, 125 not comparable, 130 interrupted.
+Exit codes (DESIGN section 15): 0 same, 1 error, 2 diverged, 64 usage, 125 not comparable, 130 interrupted, 141 whoever
+read the output went away.
 """
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
 from runreel import __version__
 from runreel.errors import RunReelError
+from runreel.text import printable
+
+_BROKEN_PIPE = 141  # as a shell says it of other programs; 0 would make `replay | head` say that nothing diverged
 
 # Command -> (module, one line of help). A module has `add(parser)` and `run(args) -> int`, and is imported only for
 # its own command, so that `runreel runs ls` does not pay for a gRPC server.
@@ -50,8 +57,30 @@ def parser(command: str | None) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Errors of ours are one line on stderr, without a traceback."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    """Run one command and return its exit code. Errors are said on stderr, without a traceback."""
+    _open_streams()
+    try:
+        try:
+            return _main(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            sys.stdout.flush()  # here, where a reader that is gone and a full disk can still be said
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`| head`). Python would complain again while it flushes at exit.
+        _give_up_output()
+        return _BROKEN_PIPE
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or type(error).__name__
+        return _failed(what)
+    except Exception as error:  # noqa: BLE001  a bug: its message and its traceback may quote a run
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} at {frame.filename.rpartition('/')[2]}:{frame.lineno}, in {frame.name}"
+        return _failed(f"unexpected error, please report it: {place} (runreel {__version__})")
+
+
+def _main(words: list[str]) -> int:
+    """Run one command. Raises what a command raises, but for errors of ours."""
     command = next((word for word in words if not word.startswith("-")), None)
     rest: list[str] = []
     if command in PASSES_ON and "--" in words:
@@ -61,21 +90,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.rest = rest
         return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
     except RunReelError as error:
-        print(f"runreel: {error}", file=sys.stderr)
+        # It may name a step or a run: somebody else's text.
+        print(f"runreel: {printable(str(error))}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader went away (`| head`). Python would complain again while it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except ModuleNotFoundError as error:
         extra = _extra_of(error.name or "")
-        if extra is None:
-            raise
-        missing = f"runreel: this command needs the package {error.name!r}: pip install 'runreel[{extra}]'"
-        print(missing, file=sys.stderr)
+        wanted = f"runreel[{extra}]" if extra else "runreel"
+        print(f"runreel: this command needs the package {error.name!r}: pip install '{wanted}'", file=sys.stderr)
         return 1
+
+
+def _failed(what: str) -> int:
+    """Say what failed; what still waits to be written would only fail again."""
+    with contextlib.suppress(OSError):  # nowhere to say it
+        print(f"runreel: {printable(what)}", file=sys.stderr)
+    _give_up_output()
+    return 1
+
+
+def _give_up_output() -> None:
+    with contextlib.suppress(OSError):  # it has no file behind it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_streams() -> None:
+    """Put the null device where a standard stream is closed: else the first file that is opened takes its number, and
+    what is printed goes into it. And let no character end a command that the terminal cannot show."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _extra_of(module: str) -> str | None:

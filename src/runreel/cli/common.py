@@ -58,9 +58,21 @@ def say(text: str) -> None:
 
 def show_json(document: Any) -> None:
     """Print a document as JSON: indented on a terminal, one line in a pipe."""
-    print(json.dumps(document, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+    indent = 2 if sys.stdout.isatty() else None
+    text = json.dumps(document, ensure_ascii=False, indent=indent)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:  # lone surrogates, which JSON can escape; or a terminal without Unicode
+        text = json.dumps(document, indent=indent)
+    print(text)
 
 
 def console() -> Console:
     """Return a console for standard output: plain where it is no terminal, and never cutting what is piped on."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH)
+    return _Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Say so, instead of ending the program with the code of an error."""
+        raise BrokenPipeError

@@ -1,6 +1,7 @@
 """`runreel runs ls | show | export | import`."""
 
 import argparse
+import re
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,8 @@ from runreel.values import DEFAULT_TENANT
 
 _RUN = "a run id, a trace id, a prefix of either, or `last`"
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_AGE = re.compile("[0-9]{1,9}[smhdw]")
+_MOST_RUNS = 1_000_000
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +60,8 @@ def _ls(args: argparse.Namespace) -> int:
     from runreel.cli import show
     from runreel.runs.document import summary_document
 
+    if not 0 <= args.limit <= _MOST_RUNS:
+        raise UsageError(f"--limit {args.limit}: a number from 0 (all) to {_MOST_RUNS}")
     query = RunQuery(
         since_ns=since(args.since), agent=args.agent, outcome=args.outcome, replays=args.replays, limit=args.limit
     )
@@ -67,6 +72,8 @@ def _ls(args: argparse.Namespace) -> int:
         store.close()
     if args.json:
         common.show_json([summary_document(summary) for summary in runs])
+    elif not runs and (args.since or args.agent or args.outcome):
+        common.console().print("no run matches --since, --agent and --outcome")
     else:
         show.table(common.console(), runs)
     return 0
@@ -151,14 +158,14 @@ def since(text: str | None) -> int | None:
     """Return nanoseconds since 1970 for an age (`24h`) or an ISO time. Raises UsageError."""
     if text is None:
         return None
-    if text[:-1].isdigit() and text[-1:] in _UNITS:
-        moment = datetime.now(UTC) - timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
-    else:
-        try:
+    try:
+        if _AGE.fullmatch(text):
+            moment = datetime.now(UTC) - timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+        else:
             moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise UsageError(
-                f"--since {text!r}: an age such as 30m, 24h, 7d, or an ISO time such as 2026-01-31T08:00"
-            ) from None
-        moment = moment if moment.tzinfo else moment.astimezone()
-    return int(moment.timestamp() * 1_000_000) * 1000
+            moment = moment if moment.tzinfo else moment.astimezone()
+        return max(0, int(moment.timestamp() * 1_000_000) * 1000)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"--since {text!r}: an age such as 30m, 24h, 7d, or an ISO time such as 2026-01-31T08:00"
+        ) from None

@@ -1,0 +1,43 @@
+"""`runreel runs`: its options, and what they say about what cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from e2e_kit import runreel
+from runreel import cli
+from runreel.cli.runs import since
+from runreel.errors import UsageError
+
+HOUR_NS = 3600 * 10**9
+
+
+def test_an_age_and_a_time_are_both_a_moment() -> None:
+    later, earlier = since("1h"), since("2h")
+    assert later is not None
+    assert earlier is not None
+    assert abs(later - earlier - HOUR_NS) < 60 * 10**9
+    assert since("2026-01-01T00:00:00Z") == 1767225600 * 10**9
+    assert since("1960-01-01T00:00:00Z") == 0
+    assert since(None) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "h", "-1h", "1", "1y", "²d", "٣d", "1.5h", "99999999999d", "999999999d", "0001-01-01", "yesterday", "\x1b[2J"],
+)
+def test_what_is_no_moment_is_said_with_what_is(text: str) -> None:
+    with pytest.raises(UsageError, match="an age such as 30m, 24h, 7d, or an ISO time"):
+        since(text)
+
+
+@pytest.mark.parametrize("limit", ["-1", "99999999999999999999"])
+def test_a_limit_that_is_none_is_said(limit: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["runs", "ls", "--limit", limit, "--home", str(tmp_path)]) == 64
+    assert capsys.readouterr().err == f"runreel: --limit {limit}: a number from 0 (all) to 1000000\n"
+
+
+def test_an_empty_list_says_whether_anything_was_left_out(tmp_path: Path) -> None:
+    assert runreel(tmp_path, "runs", "ls").out.startswith("no runs yet: ")
+    assert runreel(tmp_path, "runs", "ls", "--agent", "a").out == "no run matches --since, --agent and --outcome\n"
+    assert runreel(tmp_path, "runs", "ls", "--agent", "a", "--json").out == "[]\n"
