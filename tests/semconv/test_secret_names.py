@@ -21,7 +21,8 @@ def test_names_that_announce_a_secret(name: str, rule: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["key", "max_tokens", "input_tokens", "gen_ai.usage.input_tokens", "next_page_token", "nextToken", "token_count",
-     "password_policy", "tokenizer", "compass", "primary_key", "content", "", "4", "x" * 300],
+     "password_policy", "tokenizer", "gen_ai.server.time_to_first_token", "time_per_output_token", "compass",
+     "primary_key", "content", "", "4", "x" * 300],
 )  # fmt: skip
 def test_names_that_announce_nothing(name: str) -> None:
     assert sensitive_key(name) is None

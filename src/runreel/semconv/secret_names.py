@@ -16,7 +16,8 @@ _TAILS = frozenset({"value", "hash", "b64", "base64", "header", "plain", "plaint
 # A token with one of these before it says where a list goes on, or how much was used.
 _HARMLESS_TOKENS = frozenset(
     {"next", "page", "pagination", "continuation", "continue", "cursor", "sync", "resume", "max", "min", "num", "total",
-     "stop", "eos", "bos", "pad", "sep", "unk", "mask", "special", "cancellation", "cancel", "per", "of"}
+     "per", "of", "first", "last", "each", "input", "output", "prompt", "completion", "cached", "reasoning", "stop",
+     "eos", "bos", "pad", "sep", "unk", "mask", "special", "cancellation", "cancel"}
 )  # fmt: skip
 _KEY_KINDS = frozenset(
     {"api", "access", "account", "secret", "private", "signing", "encryption", "master", "auth", "subscription",

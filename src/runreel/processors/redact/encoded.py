@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from runreel.processors.redact.scan import Gate
 
-_SHORTEST = 20
+_SHORTEST = 16
 GATE = Gate(f"(?:^|[^A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{{{_SHORTEST}}}")
 """Fires once for each run, `_SHORTEST` characters into it."""
 

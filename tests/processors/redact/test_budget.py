@@ -1,0 +1,22 @@
+import pytest
+
+from runreel.processors.redact.budget import Budget, BudgetExceededError
+
+
+def test_a_budget_ends_with_its_clock() -> None:
+    now = 0.0
+    budget = Budget(2.0, lambda: now)
+
+    budget.check()
+    now = 3.0
+
+    with pytest.raises(BudgetExceededError):
+        for _ in range(100):
+            budget.check()
+
+
+def test_a_clock_that_stands_still_ends_nothing() -> None:
+    budget = Budget(2.0, lambda: 5.0)
+
+    for _ in range(1000):
+        budget.check()

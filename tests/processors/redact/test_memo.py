@@ -1,0 +1,30 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runreel.processors.redact.memo import Memo
+
+
+def test_the_least_recently_used_goes_first() -> None:
+    memo: Memo[int] = Memo(2, "1")
+    a, b, c = (memo.key(text) for text in "abc")
+    memo.put(a, 1)
+    memo.put(b, 2)
+
+    assert memo.get(a) == 1
+    memo.put(c, 3)
+
+    assert memo.get(b) is None
+    assert (memo.get(a), memo.get(c), len(memo)) == (1, 3, 2)
+
+
+@given(st.text(st.characters(), min_size=1))
+def test_keys_do_not_hold_the_text_and_differ_between_memos(text: str) -> None:
+    memo: Memo[int] = Memo(2, "1")
+
+    assert len(memo.key(text)) == 16
+    assert memo.key(text) == memo.key(text) != memo.key(text + "x")
+    assert memo.key(text) != Memo[int](2, "1").key(text)
+
+
+def test_lone_surrogates_have_keys() -> None:
+    assert Memo[int](2, "1").key("\ud800") != Memo[int](2, "1").key("?")

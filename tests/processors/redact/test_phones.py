@@ -1,0 +1,49 @@
+import pytest
+
+from runreel.errors import ConfigError
+from runreel.processors.redact.detect import Detector
+
+
+def phones(text: str, *regions: str) -> list[str]:
+    detector = Detector(["PHONE"], regions or ("US", "GB"))
+    return [text[item.start : item.end] for item in detector.find(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("call +1 202-555-0143 now", "+1 202-555-0143"),
+        ("call (202) 555-0143.", "(202) 555-0143"),
+        ("Tel. +49 30 901820", "+49 30 901820"),
+        ("+1\u00a0202\u2011555\u20110143", "+1\u00a0202\u2011555\u20110143"),
+        ("202-555-0143 ext. 12 ok", "202-555-0143 ext. 12"),
+    ],
+)
+def test_national_and_international_numbers_are_found(text: str, number: str) -> None:
+    assert phones(text) == [number]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-01-01T00:00:00Z", "a2025550143", "2025550143b", "$2025550143", "1" * 500, "12.34.56", "page 211-227 (2003)"],
+)
+def test_dates_and_numbers_that_belong_to_something_else_are_not(text: str) -> None:
+    assert phones(text) == []
+
+
+def test_the_verdict_on_a_spelling_is_remembered_with_its_neighbours() -> None:
+    detector = Detector(["PHONE"])
+
+    first = [detector.find(text) for text in ("call 2025550143!", "x2025550143", "call 2025550143!")]
+
+    assert [len(found) for found in first] == [1, 0, 1]
+
+
+def test_national_numbers_need_their_region() -> None:
+    assert phones("020 7946 0018", "US") == []
+    assert phones("020 7946 0018", "GB") == ["020 7946 0018"]
+
+
+def test_an_unknown_region_is_named() -> None:
+    with pytest.raises(ConfigError, match="regions: 'XX' is unknown; write ISO 3166 codes"):
+        Detector(["PHONE"], ["US", "XX"])

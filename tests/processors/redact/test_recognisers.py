@@ -1,0 +1,44 @@
+import logging
+import socket
+
+import pytest
+
+from runreel.errors import ConfigError
+from runreel.processors.redact.recognisers import PRESIDIO_NAMES, has_public_suffix, judges
+
+
+def nothing(*_: object) -> None:
+    return None
+
+
+def test_no_recogniser_asks_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a recogniser opened a socket")
+
+    has_public_suffix.__globals__["_suffixes"].cache_clear()
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+    judge = judges(["EMAIL"])["EMAIL"]
+
+    assert judge.judge("dana@example.co.uk", nothing) == [(0, 18, 1.0)]
+    assert judge.judge("dana@host.internal", nothing) == []
+
+
+def test_nothing_that_a_recogniser_sees_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        for judge in judges(list(PRESIDIO_NAMES)).values():
+            judge.judge("GB29 NWBK 6016 1331 9268 19 dana@example.com 4242 4242 4242 4242", nothing)
+
+    assert caplog.text == ""
+
+
+def test_phones_have_no_judge_and_unknown_entities_are_refused() -> None:
+    assert "PHONE" not in judges(["PHONE", "IP"])
+    with pytest.raises(ConfigError, match="'EMAIL_ADDRESS' is unknown"):
+        judges(["EMAIL_ADDRESS"])
+
+
+def test_a_public_suffix_is_asked_for() -> None:
+    assert has_public_suffix("example.com")
+    assert not has_public_suffix("example.internal")
