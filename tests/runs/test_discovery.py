@@ -1,5 +1,6 @@
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -107,14 +108,39 @@ def test_who_does_not_know_the_token_is_another_process_on_the_same_port(tmp_pat
         "{",
         "[]",
         "{}",
+        "[" * 100_000,
         json.dumps({"pid": "x"}),
-        json.dumps(
-            {"pid": -1, "started_at": "", "otlp_grpc": None, "otlp_http": None, "api": "http://x", "token": "t"}
-        ),
-        json.dumps(
-            {"pid": 1, "started_at": "", "otlp_grpc": None, "otlp_http": None, "api": "file:///etc", "token": "t"}
+        *(
+            json.dumps(
+                {
+                    "pid": 1,
+                    "started_at": "",
+                    "otlp_grpc": None,
+                    "otlp_http": None,
+                    "api": "http://127.0.0.1:1",
+                    "token": "t",
+                    **odd,
+                }
+            )
+            for odd in (
+                {"pid": -1},
+                {"pid": True},
+                {"pid": 10**30},
+                {"token": None},
+                {"api": None},
+                {"api": "file:///etc"},
+                {"api": "http://["},
+                {"api": "http://127.0.0.1:99999999"},
+                {"api": "http://127.0.0.1:1/ path"},
+                {"api": "http://203.0.113.7:80"},
+                {"api": "http://127.0.0.1.example.com:80"},
+                {"api": "http://127.0.0.1:80@example.com:80"},
+                {"otlp_http": "http://example.com:4318"},
+                {"otlp_http": 4318},
+            )
         ),
     ],
+    ids=lambda text: text[-60:],
 )
 def test_a_file_that_is_not_ours_is_said(tmp_path, text):
     (tmp_path / discovery.FILE).write_text(text)
@@ -123,6 +149,42 @@ def test_a_file_that_is_not_ours_is_said(tmp_path, text):
 
     assert found is None
     assert "is no file of a collector" in said
+
+
+def test_what_speaks_no_http_is_no_collector(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer():
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"220 mail.example.com\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        discovery.write(tmp_path, entry(f"http://127.0.0.1:{listener.getsockname()[1]}"))
+
+        found, (said,) = find(tmp_path)
+        thread.join()
+
+    assert found is None
+    assert "does not answer" in said
+
+
+def test_a_token_that_is_no_header_is_no_collector(tmp_path, answering):
+    discovery.write(tmp_path, entry(answering, token="right\r\nX: y"))
+
+    assert find(tmp_path)[0] is None
+
+
+def test_a_folder_that_cannot_be_read_is_said(tmp_path, monkeypatch):
+    def forbidden(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(discovery.Path, "exists", forbidden)
+
+    with pytest.raises(StoreError, match=r"cannot read the data folder .*: Permission denied"):
+        find(tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path):

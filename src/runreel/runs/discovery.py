@@ -1,8 +1,11 @@
 """Finds the collector that has a data folder open: `collector.json` there says where it listens and how to ask it."""
 
+import http.client
+import ipaddress
 import json
 import os
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -12,6 +15,7 @@ from runreel.errors import StoreError
 
 FILE = "collector.json"
 _PATIENCE_S = 5.0
+_LAST_PID = 2**31 - 1
 # The API is on loopback: a proxy from the environment must not see its token.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -66,12 +70,25 @@ def read(home: Path) -> Collector:
         found = Collector(**{name: fields[name] for name in Collector.__dataclass_fields__})
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise StoreError(f"{path} is no file of a collector: remove it") from None
-    right = isinstance(found.pid, int) and found.pid > 0 and isinstance(found.token, str)
-    if not right or not isinstance(found.api, str) or not found.api.startswith("http://"):
+    right = type(found.pid) is int and 0 < found.pid <= _LAST_PID and isinstance(found.token, str)
+    # A collector listens on loopback. A file that says otherwise (it came with a folder of somebody else's, say) must
+    # not make an import send what is not redacted yet to another machine.
+    if not right or not _on_loopback(found.api) or not (found.otlp_http is None or _on_loopback(found.otlp_http)):
         raise StoreError(f"{path} is no file of a collector: remove it")
     return found
+
+
+def _on_loopback(url: object) -> bool:
+    if not isinstance(url, str):
+        return False
+    try:
+        parts = urllib.parse.urlsplit(url)
+        plain = parts.scheme == "http" and not parts.path and not parts.query and parts.port is not None
+        return plain and ipaddress.ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return False
 
 
 def find(home: Path, *, say: Callable[[str], object]) -> Collector | None:
@@ -79,10 +96,12 @@ def find(home: Path, *, say: Callable[[str], object]) -> Collector | None:
 
     A stale file (its process is gone, or does not answer with the token) is said, once, and counts as none.
     """
-    if not (home / FILE).exists():
-        return None
     try:
+        if not (home / FILE).exists():
+            return None
         found = read(home)
+    except OSError as error:
+        raise StoreError(f"cannot read the data folder {home}: {error.strerror}") from None
     except StoreError as error:
         say(str(error))
         return None
@@ -108,7 +127,7 @@ def stale(collector: Collector) -> str | None:
             answer.read()
     except urllib.error.HTTPError as error:
         return f"what listens at {collector.api} is not the collector that wrote it (it answers {error.code})"
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         return f"process {collector.pid} runs but {collector.api} does not answer ({reason})"
     return None
