@@ -123,6 +123,8 @@ ROWS = (
     Row("samples/claude-code/SYNTHETIC", 1, 1, 1, 0, (15252, 57), "none", "input:content_off output:content_off"),
     Row("samples/google-adk/agent-v1", 1, 2, 1, 0, (100, 20), "full", "model:model_alias"),
     Row("samples/google-adk/agent-v2", 1, 2, 1, 0, (100, 20), "full", "model:model_alias"),
+    Row("samples/langfuse-sdk/python-sdk", 1, 1, 1, 1, (50, 6), "full"),
+    Row("samples/langsmith-otel/langgraph", 1, 2, 1, 1, (100, 20), "full"),
     Row("samples/openinference/langfuse-test-agno-cache", 1, 1, 0, 0, (50000, 200), "none", "input:content_off output:content_off model:model_alias"),
     Row("samples/openinference/langgraph", 1, 2, 1, 1, (100, 20), "full"),
     Row("samples/openinference/llamaindex-rag", 3, 4, 0, 1, (0, 0), "none none none", "steps:no_calls output:content_off input:content_off"),
