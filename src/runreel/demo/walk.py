@@ -52,7 +52,7 @@ def walk(console: Console, home: Path | None) -> None:
     """
     started = time.monotonic()
     with ExitStack() as stack:
-        folder = home or Path(stack.enter_context(_temporary()))
+        folder = home or stack.enter_context(_temporary())
         folder.mkdir(parents=True, exist_ok=True)
         _title(console, 1, "A collector on loopback, its store in a folder of its own")
         with console.status("starting the collector and a scripted model"):
@@ -92,12 +92,17 @@ def _title(console: Console, number: int, text: str) -> None:
 
 
 @contextmanager
-def _temporary() -> Iterator[str]:
-    folder = tempfile.mkdtemp(prefix="runreel-demo-")
+def _temporary() -> Iterator[Path]:
+    """Make a folder for as long as the block runs; where a step fails it stays, since the message names a log in it."""
+    folder = Path(tempfile.mkdtemp(prefix="runreel-demo-"))
     try:
         yield folder
-    finally:
+    except DemoError:
+        raise
+    except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -181,7 +186,9 @@ def _privacy(console: Console, folder: Path, run: Run) -> None:
     if leaks:
         raise DemoError(f"a planted personal value is in {leaks[0]}: this must never happen, please report it")
     console.print(
-        f"  {len(PLANTED)} planted values (address, phone, card, IP, key) in {len(files)} files: found 0 times"
+        f"  {len(PLANTED)} planted values (address, phone, card, IP, key), looked for in the recorded run and in "
+        f"{len(files)} files: found 0 times",
+        soft_wrap=True,
     )
 
 
@@ -218,19 +225,33 @@ def _tail(text: str) -> str:
 
 
 def _last_line(log: Path) -> str:
-    return f"{_tail(log.read_text(encoding='utf-8'))} (log: {log})"
+    return f"{_tail(log.read_text(encoding='utf-8')).removeprefix('runreel: ')} (log: {log})"
 
 
 def _next(console: Console, took_s: float) -> None:
+    program = _program()
     console.print(Text(f"\nThat took {took_s:.0f} s. Now your own agent:", "bold"))
-    for command, why in (
-        ("runreel serve", "the collector, on 127.0.0.1:4317 and :4318, keeping everything in ./.runreel"),
-        ("export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317", "in the agent's shell"),
+    for why, *commands in (
+        ("the collector, on 127.0.0.1:4317 and :4318, keeping everything in ./.runreel", f"{program} serve"),
         (
+            "in the agent's shell: where to, and with content (OpenInference: on already)",
+            "export OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317",
             "export OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY",
-            "content on (OpenInference: on already)",
         ),
-        ("runreel runs show last", "what was recorded, and what a replay still lacks"),
-        ("runreel replay last --agent your_agent.py", "run it again, frozen"),
+        ("what was recorded, and what a replay still lacks", f"{program} runs show last"),
+        (
+            "run it again, frozen, in the agent's own environment (see README, Replay it)",
+            "runreel replay last --agent your_agent.py",
+        ),
     ):
-        console.print(Text.assemble(("  " + command, "cyan"), f"   {why}"), soft_wrap=True)
+        console.print(Text(f"  # {why}", "dim"), soft_wrap=True)
+        for command in commands:
+            console.print(Text(f"  {command}", "cyan"), soft_wrap=True)
+
+
+def _program() -> str:
+    """Return what to type for `runreel`: it may be in an environment that is not on PATH."""
+    if shutil.which("runreel"):
+        return "runreel"
+    here = Path(sys.executable).parent / "runreel"
+    return str(here.relative_to(Path.cwd()) if here.is_relative_to(Path.cwd()) else here)

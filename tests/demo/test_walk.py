@@ -1,0 +1,69 @@
+"""The demonstration shows what it says, and leaves nothing behind but what a failure names."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runreel.demo import walk
+
+
+def demo(tmp_path: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "runreel", "demo"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path), **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_the_whole_walk_is_shown_in_plain_lines_and_leaves_no_folder(tmp_path: Path) -> None:
+    done = demo(tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    shown = [
+        "3 model calls, 2 tool calls, 1 retrieval",
+        "(address, phone, card, IP, key), looked for in the recorded run and in",
+        ": identical\n",
+        "1. input_mismatch at step 2, llm gpt-4o-mini, field /messages/0/parts/0/content",
+        "1. input_mismatch at step 5, tool refund, field /cents",
+        "now  4800",
+        "three replays called none of it",
+        "runreel serve\n",
+    ]
+    places = [done.stdout.find(text) for text in shown]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert list(tmp_path.glob("runreel-demo-*")) == []
+
+
+def test_a_step_that_fails_is_named_and_its_log_stays(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\nif 'serve' in sys.orig_argv:\n    os.write(2, b'no serving today\\n')\n    os._exit(1)\n",
+        encoding="utf-8",
+    )
+
+    done = demo(tmp_path, PYTHONPATH=str(tmp_path))
+
+    assert done.returncode == 1
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("runreel: the collector did not start: no serving today (log: ")
+    log = Path(said.rpartition("log: ")[2].rstrip(")"))
+    assert log.read_text(encoding="utf-8").strip() == "no serving today"
+
+
+@pytest.mark.parametrize("on_path", [True, False])
+def test_what_to_type_next_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_path: bool) -> None:
+    program = tmp_path / "runreel"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path) if on_path else "")
+    monkeypatch.chdir(Path(sys.executable).parent.parent)
+
+    assert walk._program() == ("runreel" if on_path else f"{Path(sys.executable).parent.name}/runreel")
