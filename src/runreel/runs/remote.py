@@ -1,5 +1,6 @@
 """Runs read through a running collector's read API: while it runs, it alone may open the embedded store."""
 
+import http.client
 import json
 import urllib.error
 import urllib.parse
@@ -31,16 +32,26 @@ class RemoteRuns:
         asked = {
             "since_ns": query.since_ns,
             "agent": query.agent,
+            "user": query.user,
             "outcome": query.outcome,
+            "tool": query.tool,
+            "verdict": query.verdict,
+            "text": query.text,
             "replays": "true" if query.replays else None,
             "limit": query.limit,
         }
         words = urllib.parse.urlencode({name: value for name, value in asked.items() if value is not None})
-        return [summary_from_document(item) for item in self._json(f"/api/v1/runs?{words}")["runs"]]
+        found = self._field(self._bytes(f"/api/v1/runs?{words}"), "runs")
+        try:
+            return [summary_from_document(item) for item in found]
+        except (KeyError, TypeError, AttributeError):
+            raise self._another_version() from None
 
     def resolve(self, tenant: str, text: str) -> str:  # noqa: ARG002  the token decides the tenant
         """Return the run id for an id, a trace id, a unique prefix or `last`."""
-        return str(self._json(f"/api/v1/runs/{_quoted(text)}")["run_id"])
+        if not text.strip(" /"):
+            raise NotFoundError(f"{text!r} is no run id, trace id or prefix: `runreel runs ls` lists what is recorded")
+        return str(self._field(self._bytes(f"/api/v1/runs/{_quoted(text)}"), "run_id"))
 
     def run(self, tenant: str, run_id: str) -> Run:
         """Load a run, every part and payload checked here against its hash."""
@@ -60,13 +71,19 @@ class RemoteRuns:
     def redacted(self, text: str) -> str:
         """Return a text as the collector's redactor leaves it: for who has no detectors. Raises as every method."""
         # ASCII alone: a lone surrogate has no other form.
-        return str(json.loads(self._bytes("/api/v1/redact", json.dumps({"text": text}).encode()))["text"])
+        return str(self._field(self._bytes("/api/v1/redact", json.dumps({"text": text}).encode()), "text"))
 
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _json(self, path: str) -> Any:
-        return json.loads(self._bytes(path))
+    def _field(self, answer: bytes, name: str) -> Any:
+        try:
+            return json.loads(answer)[name]
+        except (ValueError, KeyError, TypeError):
+            raise self._another_version() from None
+
+    def _another_version(self) -> StoreError:
+        return StoreError(f"the collector at {self._api} answers what this version does not know: is it another one's?")
 
     def _bytes(self, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(self._api + path, body, {"Authorization": f"Bearer {self._token}"})  # noqa: S310
@@ -75,7 +92,7 @@ class RemoteRuns:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise _failure(error) from None
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        except (OSError, http.client.HTTPException) as error:
             raise StoreError(f"the collector at {self._api} does not answer ({error}): is it still running?") from None
 
 
