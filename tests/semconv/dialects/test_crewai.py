@@ -1,0 +1,98 @@
+import json
+
+import pytest
+
+from runreel.semconv.dialects import crewai
+from runreel.semconv.reading import Reading, dialect_of, read
+from runreel.semconv.view import View
+from runreel.values import Kind, Value
+from span_kit import make_span
+
+
+def reading(attributes: dict[str, Value], scope: str = "crewai") -> Reading:
+    return read(View(make_span(attributes, scope=scope)))
+
+
+def test_it_is_known_by_its_scope_or_its_keys_and_not_yet_verified() -> None:
+    assert dialect_of(View(make_span({}, scope="crewai"))).name == "crewai"
+    assert dialect_of(View(make_span({"crewai.crew.id": "c"}))).name == "crewai"
+    assert not crewai.DIALECT.verified
+
+
+def test_other_instrumentations_of_crewai_keep_their_dialect() -> None:
+    crew: dict[str, Value] = {"crewai.crew.id": "c", "gen_ai.operation.name": "invoke_agent"}
+    under = make_span(crew | {"openinference.span.kind": "CHAIN"}, scope="openinference.instrumentation.crewai")
+    beside = make_span(crew, scope="opentelemetry.instrumentation.crewai.instrumentation")
+
+    assert dialect_of(View(under)).name == "openinference"
+    assert dialect_of(View(beside)).name == "openllmetry"
+
+
+def test_telemetry_for_the_vendor_is_no_record() -> None:
+    assert reading({"crewai.crew.id": "c", "gen_ai.operation.name": "chat"}, "crewai.telemetry").kind == "other"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "kind"),
+    [
+        ({"gen_ai.operation.name": "chat"}, "llm"),
+        ({"gen_ai.operation.name": "execute_task"}, "agent"),
+        ({"gen_ai.operation.name": "execute_method"}, "agent"),
+        ({"gen_ai.operation.name": "execute_tool", "crewai.tool.from_cache": True}, "tool"),
+        ({"crewai.memory.query": "q"}, "memory"),
+        ({"crewai.knowledge.query": "q"}, "retrieval"),
+        ({"crewai.guardrail.success": True}, "decision"),
+        ({"crewai.policy.decision": "deny", "crewai.crew.id": "c"}, "decision"),
+        ({"crewai.crew.name": "c"}, "agent"),
+        ({"crewai.event_name": "e"}, "other"),
+    ],
+)
+def test_what_a_span_is(attributes: dict[str, Value], kind: Kind) -> None:
+    assert reading(attributes).kind == kind
+
+
+def test_memory_is_read_and_written() -> None:
+    search = reading({"crewai.memory.query": "dana", "crewai.memory.results": '[{"content": "x"}]'})
+    write = reading({"crewai.memory.value": "dana likes tea"})
+
+    assert (search.fields["op"], search.input.value, search.output.value) == ("search", "dana", ({"content": "x"},))
+    assert (write.fields["op"], write.input.value) == ("create", "dana likes tea")
+
+
+def test_a_value_that_was_cut_says_so_beside_it_though_its_json_is_whole() -> None:
+    messages = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "AAAA"}]}])
+    llm = reading(
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.input.messages": messages,
+            "gen_ai.input.messages.truncated": True,
+            "gen_ai.output.messages": messages,
+        }
+    )
+    tool = reading(
+        {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.call.arguments": "{}",
+            "gen_ai.tool.call.arguments.truncated": True,
+            "gen_ai.tool.call.result": "AAAA",
+            "gen_ai.tool.call.result.truncated": True,
+        }
+    )
+
+    assert [found.state for found in (llm.input, llm.output, tool.input, tool.output)] == ["cut", "whole", "cut", "cut"]
+    assert "gen_ai.input.messages.truncated" in llm.input.reason
+
+
+def test_a_guardrail_says_what_it_let_pass_and_why_not() -> None:
+    found = reading(
+        {"crewai.guardrail.success": False, "crewai.guardrail.error": "no names", "crewai.policy.name": "p"}
+    )
+
+    assert (found.kind, found.name, found.fields["reason"]) == ("decision", "p", "no names")
+
+
+def test_knowledge_that_comes_as_one_text_is_one_document() -> None:
+    found = reading({"crewai.knowledge.query": "q", "crewai.knowledge.retrieved_knowledge": "Tea is hot."})
+
+    assert isinstance(found.output.value, tuple)
+    assert [one["content"] for one in found.output.value] == ["Tea is hot."]
