@@ -104,7 +104,7 @@ model calls, no step at all), else `partial`.
 def render() -> str:
     """Return the page."""
     tables = [f"## {_TITLES[kind]}\n\n{_table(kind)}" for kind in KINDS]
-    return "\n".join([_HEAD, *tables, _switches(), _TAIL])
+    return "\n".join([_HEAD, *tables, _dialects(), _switches(), _TAIL])
 
 
 def _table(kind: str) -> str:
@@ -133,6 +133,16 @@ def _source(dialect: Dialect, field: Field) -> str:
         *dialect.coded.get(field.key, ()),
     )
     return f"{dialect.title}: {', '.join(f'`{key}`' for key in keys)}" if keys else ""
+
+
+def _dialects() -> str:
+    """Say of each way of writing spans whether real exports back what is said of it here."""
+    lines = ["## Dialects", "", "In the order in which they are asked; what none of them claims is structure.", ""]
+    lines += ["| name in a step's `dialect` | what writes it | backed by |", "|---|---|---|"]
+    for one in DIALECTS[:-1]:
+        backed = "real exports, kept as tests" if one.verified else "**unverified**: documentation and source only"
+        lines.append(f"| `{one.name}` | {one.title} | {backed} |")
+    return "\n".join(lines) + "\n"
 
 
 def _switches() -> str:

@@ -9,6 +9,7 @@ from runreel.semconv.dialect import Dialect, read_source
 from runreel.semconv.dialects import DIALECTS, OWN, STANDARD
 from runreel.semconv.providers import provider
 from runreel.semconv.registry import FieldType, fields_of
+from runreel.semconv.usage import TOTALS, including_cache
 from runreel.semconv.view import ABSENT, EXCEPTION_EVENT, Found, Memo, View, best, event_name, nothing
 from runreel.values import Kind, StepError, Value
 
@@ -140,7 +141,8 @@ def _scalars(view: View, dialect: Dialect, kind: Kind) -> Iterator[tuple[str, Va
             yield key, value
     if kind == "llm":
         yield "params", groups.get("params", {})
-        yield "usage", groups.get("usage")
+        usage = groups.get("usage")
+        yield "usage", including_cache(usage, coerce("integer", view.get(*TOTALS), view.memo)) if usage else None
     if "contract" in groups:
         yield "contract", groups["contract"]
     yield from _about_the_span(view)
