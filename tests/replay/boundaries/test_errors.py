@@ -40,6 +40,16 @@ def test_the_type_and_the_text_are_the_recorded_ones(name, message, kind):
     assert str(error) == message
 
 
+def test_of_several_loaded_classes_of_one_name_the_standard_librarys_is_meant():
+    import requests
+
+    error = revive_error("JSONDecodeError", "Extra data: line 1 column 2 (char 1)")
+
+    assert issubclass(requests.exceptions.JSONDecodeError, json.JSONDecodeError)
+    assert isinstance(error, json.JSONDecodeError)
+    assert not isinstance(error, requests.exceptions.JSONDecodeError)
+
+
 def test_an_os_error_has_its_number_and_file():
     error = revive_error("FileNotFoundError", "[Errno 2] No such file or directory: '/etc/app.toml'")
 

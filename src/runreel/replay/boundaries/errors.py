@@ -4,6 +4,7 @@ import ast
 import builtins
 import importlib
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -86,7 +87,8 @@ def _by_path(module: str, name: str) -> object:
 
 
 def _loaded(module: str, name: str) -> list[type[Exception]]:
-    """Find loaded exception classes of that name; more than one, and there is no telling which it was."""
+    """Find the loaded exception class of that name. Of several it is the standard library's: others take its names
+    for what they derive from it (`requests.JSONDecodeError`). Else there is no telling which it was."""
     found, seen = [], set()
     waiting: list[type[Exception]] = [Exception]
     while waiting:
@@ -97,4 +99,5 @@ def _loaded(module: str, name: str) -> list[type[Exception]]:
                 waiting.append(below)
                 if below.__name__ == name and (not module or below.__module__ == module):
                     found.append(below)
-    return found if len(found) == 1 else []
+    standard = [kind for kind in found if kind.__module__.partition(".")[0] in sys.stdlib_module_names]
+    return next((some for some in (found, standard) if len(some) == 1), [])
