@@ -38,6 +38,6 @@ def test_a_limit_that_is_none_is_said(limit: str, tmp_path: Path, capsys: pytest
 
 
 def test_an_empty_list_says_whether_anything_was_left_out(tmp_path: Path) -> None:
-    assert runreel(tmp_path, "runs", "ls").out.startswith("no runs yet: ")
+    assert runreel(tmp_path, "runs", "ls").out.startswith("no such run in this data folder")
     assert runreel(tmp_path, "runs", "ls", "--agent", "a").out == "no run matches --since, --agent and --outcome\n"
     assert runreel(tmp_path, "runs", "ls", "--agent", "a", "--json").out == "[]\n"

@@ -8,33 +8,64 @@ from rich.text import Text
 from rich.tree import Tree
 
 from runreel.runs.document import iso, plain, summarise
+from runreel.terminal import draw, fitted, fold
 from runreel.text import one_line, printable
 from runreel.values import Ref, Run, RunSummary, Step, Value
 
-_HEAD = ("RUN", "STARTED", "AGENT", "OUTCOME", "MODEL", "TOOLS", "RETR", "REPLAYABLE")
+_HEAD = ("RUN", "STARTED (UTC)", "AGENT", "OUTCOME", "MODEL", "TOOLS", "RETR", "REPLAYABLE")
 _STYLE = {"full": "green", "partial": "yellow", "none": "red", "ok": "green", "error": "red", "interrupted": "yellow"}
 _KIND_STYLE = {"llm": "magenta", "tool": "cyan", "retrieval": "blue", "agent": "bold"}
 _SHOWN = 100
+_NO_RUNS = (
+    "no such run in this data folder (--home, else RUNREEL_HOME, else ./.runreel). To record some, point an agent's "
+    "OTLP exporter at `runreel serve`, or `runreel runs import PATH`"
+)
 
 
 def table(console: Console, runs: Sequence[RunSummary]) -> None:
-    """Print runs in aligned columns; the run id is whole, so that it can be copied."""
+    """Print runs in aligned columns. The run id is whole where there is room, else a prefix that names the run too."""
     if not runs:
-        console.print("no runs yet: point an agent's OTLP exporter at `runreel serve`, or `runreel runs import PATH`")
+        fold(console, Text(_NO_RUNS))
         return
     rows = [_HEAD, *(_cells(run) for run in runs)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    widths = _widths(rows)
+    if console.is_terminal and sum(widths) + 2 * len(widths) - 2 > console.width:
+        rows = [_narrow(row, _prefix_length(runs)) for row in rows]
+        widths = _widths(rows)
+        # What is still too much comes off the agents' names.
+        widths[2] = max(8, widths[2] - max(0, sum(widths) + 2 * len(widths) - 2 - console.width))
+        rows = [(*row[:2], one_line(row[2], widths[2]), *row[3:]) for row in rows]
     for number, row in enumerate(rows):
         line = Text("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
         line.stylize("bold" if number == 0 else "")
         console.print(line, soft_wrap=True)
 
 
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+
+
+def _narrow(row: tuple[str, ...], prefix: int) -> tuple[str, ...]:
+    """Shorten a row for a narrow terminal: a prefix of the run id, the start without year and seconds."""
+    if row is _HEAD:
+        return ("RUN", "START (UTC)", "AGENT", "OUTCOME", "LLM", "TOOL", "RETR", "REPLAY")
+    return (row[0][:prefix], row[1][5:16] if row[1][:1].isdigit() else row[1], *row[2:])
+
+
+def _prefix_length(runs: Sequence[RunSummary]) -> int:
+    """Return how many characters tell the listed runs apart, with some to spare for those not listed."""
+    ids = {one_line(run.run_id) for run in runs}
+    return next((length for length in range(10, 64) if len({text[:length] for text in ids}) == len(ids)), 64)
+
+
 def _cells(run: RunSummary) -> tuple[str, ...]:
-    started = (iso(run.started_ns) or "unknown")[:19].replace("T", " ")
     outcome = "open" if run.open else run.outcome
     counts = (str(run.model_calls), str(run.tool_calls), str(run.retrievals))
-    return (one_line(run.run_id), started, one_line(run.agent_id, 40), outcome, *counts, run.replayable)
+    return (one_line(run.run_id), _moment(run.started_ns), one_line(run.agent_id, 40), outcome, *counts, run.replayable)
+
+
+def _moment(ns: int) -> str:
+    return (iso(ns) or "unknown")[:19].replace("T", " ")
 
 
 def tree(console: Console, run: Run, *, payloads: bool = False) -> None:
@@ -43,15 +74,16 @@ def tree(console: Console, run: Run, *, payloads: bool = False) -> None:
     head = Text.assemble(("run ", "bold"), (one_line(run.run_id), "bold"), f"  {one_line(run.agent_id)}  ")
     head.append("open" if run.open else run.outcome, _STYLE.get(run.outcome, ""))
     head.append("  replayable: ").append(run.replayable, _STYLE[run.replayable])
-    console.print(head, soft_wrap=True)
+    fold(console, head, 2)
     counts = f"{_many(summary.model_calls, 'model call')}, {_many(summary.tool_calls, 'tool call')}"
     if summary.retrievals:
         counts += f", {_many(summary.retrievals, 'retrieval')}"
     span = max(0, run.ended_ns - run.started_ns)
-    console.print(f"  {counts}; started {iso(run.started_ns) or 'unknown'}, took {duration(span)}", soft_wrap=True)
+    fold(console, Text(f"  {counts}; started {_moment(run.started_ns)} UTC, took {duration(span)}"), 4)
     for label, text in _about(run):
-        console.print(Text(f"  {label}: {text}"), soft_wrap=True)
-    console.print(_steps(run, payloads=payloads), soft_wrap=True)
+        fold(console, Text(f"  {label}: {text}"), 4)
+    steps = _steps(console, run, payloads=payloads)
+    draw(console, steps)
     _gaps(console, run)
 
 
@@ -70,7 +102,7 @@ def _about(run: Run) -> list[tuple[str, str]]:
     return about
 
 
-def _steps(run: Run, *, payloads: bool) -> Tree:
+def _steps(console: Console, run: Run, *, payloads: bool) -> Tree:
     top = Tree(Text("steps"), hide_root=False)
     nodes: dict[int, Tree] = {}
     # A child may stand before its parent where clocks disagree: parents first, whatever the order of steps.
@@ -79,7 +111,7 @@ def _steps(run: Run, *, payloads: bool) -> Tree:
         ready = [step for step in waiting.values() if step.parent is None or step.parent not in waiting]
         for step in ready or list(waiting.values()):
             parent = nodes.get(step.parent, top) if step.parent is not None else top
-            node = nodes[step.seq] = parent.add(step_line(run, step))
+            node = nodes[step.seq] = parent.add(fitted(console, step_line(run, step)))
             if payloads:
                 for label, ref in (("in", step.input), ("out", step.output)):
                     node.add(Text(f"{label}: {_whole(run, ref)}"))
@@ -134,8 +166,8 @@ def _gaps(console: Console, run: Run) -> None:
     console.print(Text("missing", "bold"))
     for gap in run.gaps:
         where = "run" if gap.step is None else f"#{gap.step}"
-        console.print(Text(one_line(f"{where} {gap.field} (for {gap.needed_for}): {gap.cause}")), soft_wrap=True)
-        console.print(Text(f"   → {one_line(gap.fix)}", "green"), soft_wrap=True)
+        fold(console, Text(f"  {one_line(f'{where} {gap.field} (for {gap.needed_for}): {gap.cause}')}"), 4)
+        fold(console, Text(f"    → {one_line(gap.fix)}", "green"), 6)
 
 
 def brief(value: Value, width: int = _SHOWN) -> str:

@@ -18,6 +18,7 @@ from runreel.runs import discovery
 from runreel.runs.discovery import Collector
 from runreel.runs.remote import RemoteRuns
 from runreel.storage import RunQuery
+from runreel.terminal import fold
 from runreel.values import DEFAULT_TENANT, Run, Value
 
 AGENT = Path(__file__).with_name("agent.py")
@@ -58,14 +59,13 @@ def walk(console: Console, home: Path | None) -> None:
         with console.status("starting the collector and a scripted model"):
             model = stack.enter_context(_model(folder))
             collector = stack.enter_context(_collector(folder))
-        console.print(
-            f"  OTLP on {collector.otlp_grpc} (gRPC) and {collector.otlp_http}; everything is kept in {folder}"
-        )
+        where = f"OTLP on {collector.otlp_grpc} (gRPC) and {collector.otlp_http}; everything is kept in {folder}"
+        fold(console, Text(f"  {where}"))
         calls = folder / "calls"
         _title(console, 2, "A refund agent: OpenAI SDK, two tools (one pays money back), one retrieval")
         with console.status("the agent works"):
             answer = _agent(model, collector, calls)
-        console.print(Text(f"  it answered: {answer}"), soft_wrap=True)
+        fold(console, Text(f"  it answered: {answer}"), 4)
         _title(console, 3, "Its run, as recorded")
         run = _recorded(collector)
         ran = calls.read_text(encoding="utf-8")
@@ -83,7 +83,8 @@ def walk(console: Console, home: Path | None) -> None:
             _command(console, folder, [*asked, *(["--", *changed] if changed else [])], expect=expect)
         if calls.read_text(encoding="utf-8") != ran:
             raise DemoError("a tool ran for real during a replay: this must never happen, please report it")
-        console.print("\nThe tools' own code ran once, for the recording: three replays called none of it.")
+        console.print()
+        fold(console, Text("The tools' own code ran once, for the recording: three replays called none of it."))
     _next(console, time.monotonic() - started)
 
 
@@ -178,18 +179,16 @@ def _recorded(collector: Collector) -> Run:
 
 def _privacy(console: Console, folder: Path, run: Run) -> None:
     seen = _text(run.value(run.user_input))
-    console.print(Text(f"  the customer wrote:  … {EMAIL} …\n  the store says:      {seen}"), soft_wrap=True)
+    fold(console, Text(f"  the customer wrote:  … {EMAIL} …"))
+    fold(console, Text(f"  the store says:      {seen}"), 4)
     files = [path for path in folder.rglob("*") if path.is_file()]
     if any(value in _text(payload) for payload in run.payloads.values() for value in PLANTED):
         raise DemoError("a planted personal value is in the recorded run: this must never happen, please report it")
     leaks = [path.name for path in files for value in PLANTED if value.encode() in path.read_bytes()]
     if leaks:
         raise DemoError(f"a planted personal value is in {leaks[0]}: this must never happen, please report it")
-    console.print(
-        f"  {len(PLANTED)} planted values (address, phone, card, IP, key), looked for in the recorded run and in "
-        f"{len(files)} files: found 0 times",
-        soft_wrap=True,
-    )
+    where = f"looked for in the recorded run and in {len(files)} files: found 0 times"
+    fold(console, Text(f"  {len(PLANTED)} planted values (address, phone, card, IP, key), {where}"), 4)
 
 
 def _text(value: Value) -> str:
@@ -212,7 +211,7 @@ def _command(console: Console, home: Path, words: Sequence[str], *, expect: int)
 
 def _terminal(console: Console) -> Mapping[str, str]:
     """Let the commands colour what they print where we print to a terminal: theirs is a pipe."""
-    return {"FORCE_COLOR": "1", "COLUMNS": str(console.width)} if console.is_terminal else {}
+    return {"FORCE_COLOR": "1", "COLUMNS": str(console.width - 2)} if console.is_terminal else {}
 
 
 def _short(word: str) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 from runreel.canonical import dumps
 from runreel.replay.cleaning import Clean, common, describe, mask
 from runreel.replay.values import Divergence, Replayed
+from runreel.terminal import fold
 from runreel.text import one_line
 from runreel.values import Kind, Value
 
@@ -41,35 +42,35 @@ def render(replayed: Replayed, console: Console, clean: Clean | None = None) -> 
     count = len(replayed.divergences)
     if count:
         line.append(f", {count} divergence" + ("s" if count > 1 else ""))
-    console.print(line)
+    fold(console, line, 2)
     for number, divergence in enumerate(replayed.divergences[:_MOST_SHOWN], 1):
         _print_divergence(console, number, divergence, clean)
     if count > _MOST_SHOWN:
-        console.print(Text(f"  … {count - _MOST_SHOWN} more: --json lists them all"))
+        fold(console, Text(f"  … {count - _MOST_SHOWN} more: --json lists them all"))
     if clean is None and any(divergence.has_now for divergence in replayed.divergences):
-        console.print(Text(f"  {_NOT_SHOWN}", "dim"), soft_wrap=True)
+        fold(console, Text(f"  {_NOT_SHOWN}", "dim"), 4)
     for fact in _facts(replayed):
-        console.print(Text(f"  {one_line(fact)}", "dim"), soft_wrap=True)
+        fold(console, Text(f"  {one_line(fact)}", "dim"), 4)
 
 
 def _print_divergence(console: Console, number: int, divergence: Divergence, clean: Clean | None) -> None:
     head = Text(f"  {number}. ")
     head.append(divergence.type, "bold red" if divergence.fails else "bold")
     head.append(f" {one_line(place(divergence))}")
-    console.print(head, soft_wrap=True)
+    fold(console, head, 5)
     if divergence.reason:
-        console.print(Text(f"     {one_line(_reason(divergence))}"), soft_wrap=True)
+        fold(console, Text(f"     {one_line(_reason(divergence))}"))
     was, now = shown(divergence, clean)
     if divergence.has_was:
-        console.print(Text.assemble("     was  ", (one_line(was, _WIDTH), "green")), soft_wrap=True)
+        fold(console, Text.assemble("     was  ", (one_line(was, _WIDTH), "green")), 10)
     if divergence.has_now:
-        console.print(Text.assemble("     now  ", (one_line(now, _WIDTH), "red")), soft_wrap=True)
+        fold(console, Text.assemble("     now  ", (one_line(now, _WIDTH), "red")), 10)
     nearest = [one for one in divergence.nearest if one.seq != divergence.recorded and one.likeness]
     if nearest:
         listed = ", ".join(_nearest(one.seq, one.name, one.likeness, one.answered) for one in nearest)
-        console.print(Text(f"     nearest recorded: {one_line(listed)}", "dim"), soft_wrap=True)
+        fold(console, Text(f"     nearest recorded: {one_line(listed)}", "dim"), 7)
     if divergence.advice:
-        console.print(Text(f"     {divergence.advice}", "italic"), soft_wrap=True)
+        fold(console, Text(f"     {divergence.advice}", "italic"))
 
 
 def place(divergence: Divergence) -> str:
