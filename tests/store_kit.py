@@ -5,7 +5,8 @@ from runreel.exporters.memory import Memory
 from runreel.otlp import decode
 from runreel.processors.schema import Schema
 from runreel.processors.split import Split
-from runreel.values import CleanBatch, RawBatch, SplitBatch
+from runreel.values import CleanBatch, RawBatch, Span, SplitBatch
+from span_kit import capture
 
 NOW = T0 + 3600 * 10**9
 LONG = "The long answer. " * 40
@@ -51,3 +52,13 @@ def a_run(trace_id: str = TID, at: int = 0, **attributes):
         llm("00000000000000b1", ROOT, [msg("user", "hi")], [msg("assistant", LONG)], tid=trace_id, at=at + 1),
         tool("00000000000000c1", ROOT, "search", {"q": "x"}, HEAVY, tid=trace_id, at=at + 50),
     )
+
+
+def torn_batches() -> list[SplitBatch]:
+    """The four traces of a torn run, a batch each, the framework's first."""
+    spans, _ = capture("langgraph/openinference-double")
+    traces: dict[str, list[Span]] = {}
+    for span_ in spans:
+        traces.setdefault(span_.key.trace_id, []).append(span_)
+    ordered = sorted(traces.values(), key=len, reverse=True)
+    return [split(RawBatch("default", tuple(members))) for members in ordered]

@@ -9,12 +9,20 @@ from runreel.values import DEFAULT_TENANT, LogEvent, Payload, Run, RunSummary, S
 
 @dataclass(frozen=True, slots=True)
 class RunQuery:
-    """What `runs ls` asks for. Newest first; `limit` 0 means all."""
+    """What `runs ls` asks for. Newest first; `limit` 0 means all.
+
+    `user` is a user's ref as runs show it, `tool` a tool that was called, `verdict` full, partial or none. `text` is
+    looked for in everything that the run holds, redacted as it is, whatever the case: each run is read for that.
+    """
 
     tenant: str = DEFAULT_TENANT
     since_ns: int | None = None
     agent: str | None = None
+    user: str | None = None
     outcome: str | None = None
+    tool: str | None = None
+    verdict: str | None = None
+    text: str | None = None
     replays: bool = False
     limit: int = 100
 
@@ -38,7 +46,8 @@ class Trace:
 
     `started_ns` and `ended_ns` are the sender's, 2**64-1 and 0 where no span has a time that can be; `changed_ns` is
     when the last of it arrived, by our clock. `steps`: it has a span that is a step of a run. `run_hints` are the runs
-    that its spans name.
+    that its spans name. `other_steps`: it has steps that are no model calls. `callers` are the (service instance,
+    scope) that wrote its model calls, where the instance is known.
     """
 
     trace_id: str
@@ -47,6 +56,8 @@ class Trace:
     ended_ns: int
     changed_ns: int
     run_hints: tuple[str, ...] = ()
+    other_steps: bool = False
+    callers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +102,11 @@ class Database(Protocol):
 
     def named(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Return, by run id, the traces with spans that name the run."""
+        ...
+
+    def beside(self, tenant: str, traces: Sequence[Trace]) -> Mapping[str, Sequence[str]]:
+        """Return, for each trace, others whose model calls may be the same as its own: another scope of the same
+        service instance wrote them, at the time. What they say decides, and is not looked at here."""
         ...
 
     def starting_with(self, tenant: str, prefix: str, limit: int) -> Sequence[str]:

@@ -348,3 +348,4 @@ class RunSummary:
     user_ref: str | None = None
     env: str = ""
     revision: str = ""
+    tools: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from runreel.exporters import rows
 from runreel.exporters.clickhouse import ClickHouse
 from runreel.exporters.memory import Memory
 from runreel.storage import CachedRun
-from runreel.values import Facts, LogEvent, RunSummary, SpanRow, SplitBatch
+from runreel.values import Facts, Kind, LogEvent, Resource, RunSummary, Scope, SpanRow, SplitBatch
 from stored_rows import OTHER_TRACE, SERVICE, TRACE, log, log_events, part, payload, row, span_rows
 
 Store = Memory | ClickHouse
@@ -209,3 +209,53 @@ def test_the_service_of_a_row_is_its_own(database: Store, tenant: str) -> None:
         "b7ad6b7169203331": SERVICE,
         "c1c1c1c1c1c1c1c1": other,
     }
+
+
+def called(trace_id: str, scope: str, at: int, tenant: str, where: str = "process-1", kind: Kind = "llm") -> SpanRow:
+    resource = Resource({"service.instance.id": where} if where else {})
+    facts = Facts(kind=kind)
+    times = {"start_ns": at, "end_ns": at + 50}
+    return row(trace_id=trace_id, tenant=tenant, facts=facts, scope=Scope(scope), resource=resource, **times)
+
+
+def test_model_calls_of_another_scope_in_the_same_process_at_the_time_stand_beside_a_trace(
+    database: Store, tenant: str
+) -> None:
+    hour = 3600 * 10**9
+    calls = {
+        "1" * 32: called("1" * 32, "framework", 2 * hour, tenant),
+        "2" * 32: called("2" * 32, "client", 2 * hour + 10, tenant),
+        "3" * 32: called("3" * 32, "client", 2 * hour + 60, tenant),
+        "4" * 32: called("4" * 32, "client", 2 * hour + 10, tenant, "process-2"),
+        "5" * 32: called("5" * 32, "framework", 2 * hour + 10, tenant),
+        "6" * 32: called("6" * 32, "client", 2 * hour + 10, tenant, ""),
+        "7" * 32: called("7" * 32, "framework", hour - 1, tenant),
+        "8" * 32: called("8" * 32, "client", 2 * hour + 10, tenant, kind="tool"),
+    }
+    for one in calls.values():
+        database.export(SplitBatch(tenant, (one,)))
+
+    found = database.beside(tenant, database.traces(tenant, list(calls)))
+
+    assert found["1" * 32] == ["2" * 32]
+    assert found["2" * 32] == ["1" * 32, "5" * 32]
+    assert {name[0] for name in found} == {"1", "2", "3", "5"}
+    assert database.beside(f"{tenant}-other", database.traces(tenant, list(calls))) == {}
+    assert database.beside(tenant, []) == {}
+
+
+def test_a_process_with_one_instrumentation_has_nothing_beside_its_traces(database: Store, tenant: str) -> None:
+    for name in ("1", "2"):
+        database.export(SplitBatch(tenant, (called(name * 32, "client", 10, tenant),)))
+
+    assert database.beside(tenant, database.traces(tenant, ["1" * 32, "2" * 32])) == {}
+
+
+def test_a_trace_knows_who_made_its_model_calls_and_whether_it_has_other_steps(database: Store, tenant: str) -> None:
+    database.export(SplitBatch(tenant, (called(TRACE, "b", 10, tenant),)))
+    before = database.traces(tenant, [TRACE])[0]
+    database.export(SplitBatch(tenant, (called(TRACE, "a", 10, tenant), called(TRACE, "c", 10, tenant, kind="agent"))))
+    after = database.traces(tenant, [TRACE])[0]
+
+    assert (before.callers, before.other_steps) == ((("process-1", "b"),), False)
+    assert (after.callers, after.other_steps) == ((("process-1", "a"), ("process-1", "b")), True)

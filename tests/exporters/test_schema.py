@@ -6,7 +6,9 @@ import pytest
 
 from runreel.errors import StoreError
 from runreel.exporters import schema
+from runreel.exporters.clickhouse import ClickHouse
 from runreel.exporters.engine import Engine, new_token
+from store_kit import torn_batches
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def test_every_table_that_holds_content_removes_bytes_promptly_and_flushes(engin
         "non_replicated_deduplication_window = 1000",
     }
 
-    assert len(tables) == 7
+    assert len(tables) == 8
     for name, full in tables:
         assert needed <= set(re.findall(r"\w+ = \w+", full)), name
 
@@ -103,3 +105,30 @@ def test_a_store_whose_version_cannot_be_written_is_not_opened(tmp_path: Path) -
 
     with pytest.raises(StoreError, match=r"cannot open the store .*insert into schema_version: engine error 469"):
         Engine.open(tmp_path / "store", tmp=tmp_path / "tmp")
+
+
+def test_a_store_of_version_one_learns_which_traces_stand_beside_each_other(tmp_path: Path) -> None:
+    engine = Engine.open(tmp_path / "store", tmp=tmp_path / "tmp")
+    store = ClickHouse(engine)
+    for batch in torn_batches():
+        store.export(batch)
+    names = [trace.trace_id for trace in store.recent("default", since_ns=None, limit=9, offset=0)]
+    known = store.traces("default", names)
+    beside = store.beside("default", known)
+    for statement in (
+        "DROP VIEW runreel.trace_news",
+        "DROP TABLE runreel.callers",
+        "ALTER TABLE runreel.traces DROP COLUMN other_steps, DROP COLUMN callers",
+        "ALTER TABLE runreel.runs DROP COLUMN tools",
+        "TRUNCATE TABLE runreel.schema_version",
+    ):
+        engine.command(statement)
+    engine.insert("schema_version", {"version": [1]}, new_token())
+    store.shutdown()
+
+    store = ClickHouse(Engine.open(tmp_path / "store", tmp=tmp_path / "tmp"))
+
+    assert len(beside) == 4
+    assert store.traces("default", names) == known
+    assert store.beside("default", known) == beside
+    store.shutdown()

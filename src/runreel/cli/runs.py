@@ -24,6 +24,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     ls.add_argument("--since", metavar="AGE|TIME", help="only runs started since: 30m, 24h, 7d, or an ISO time")
     ls.add_argument("--agent", metavar="ID", help="only runs of this agent")
     ls.add_argument("--outcome", choices=["ok", "error", "aborted", "user_flagged"], help="only runs that ended so")
+    ls.add_argument("--user", metavar="REF", help="only runs for this user, by the ref that `runs show --json` gives")
+    ls.add_argument("--tool", metavar="NAME", help="only runs that called this tool")
+    ls.add_argument("--verdict", choices=["full", "partial", "none"], help="only runs that can be replayed so far")
+    ls.add_argument(
+        "--text", metavar="TEXT", help="only runs that hold this text; reads each run that the others leave"
+    )
     ls.add_argument("--replays", action="store_true", help="replays too")
     ls.add_argument("--limit", metavar="N", type=int, default=100, help="at most N (default 100, 0: all)")
     ls.add_argument("--json", action="store_true", help="a JSON list with stable field names")
@@ -63,7 +69,15 @@ def _ls(args: argparse.Namespace) -> int:
     if not 0 <= args.limit <= _MOST_RUNS:
         raise UsageError(f"--limit {args.limit}: a number from 0 (all) to {_MOST_RUNS}")
     query = RunQuery(
-        since_ns=since(args.since), agent=args.agent, outcome=args.outcome, replays=args.replays, limit=args.limit
+        since_ns=since(args.since),
+        agent=args.agent,
+        user=args.user,
+        outcome=args.outcome,
+        tool=args.tool,
+        verdict=args.verdict,
+        text=args.text,
+        replays=args.replays,
+        limit=args.limit,
     )
     store = common.open_store(args)
     try:

@@ -80,7 +80,7 @@ class ReadApi:
 
     def _query(self, request: Request) -> RunQuery:
         given = request.query_params
-        known = {"since_ns", "agent", "outcome", "replays", "limit"}
+        known = {"since_ns", "agent", "user", "outcome", "tool", "verdict", "text", "replays", "limit"}
         for name in given:
             if name not in known:
                 raise ValueError(f"unknown parameter {name[:40]!r}: known are {', '.join(sorted(known))}")
@@ -89,7 +89,11 @@ class ReadApi:
             tenant=self._tenant,
             since_ns=None if since is None else _number("since_ns", since),
             agent=given.get("agent"),
+            user=given.get("user"),
             outcome=given.get("outcome"),
+            tool=given.get("tool"),
+            verdict=given.get("verdict"),
+            text=given.get("text"),
             replays=given.get("replays", "false").lower() in {"1", "true", "yes"},
             limit=_number("limit", given.get("limit", "100")),
         )

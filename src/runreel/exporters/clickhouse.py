@@ -44,10 +44,13 @@ _PARTS = (
     "SELECT sha256, size, media_type, codec, place, data FROM runreel.parts "
     "WHERE tenant = {tenant:String} AND sha256 IN (SELECT toFixedString(unhex(arrayJoin({names:Array(String)})), 32))"
 )
+_TRACES = (
+    "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints, other_steps, callers FROM runreel.trace_news"
+)
 _CACHED = (
     "SELECT run_id, made, traces, changed_ns, assembled_ns, derivation, trace_ids, agent_id, started_ns, ended_ns, "
-    "outcome, open, model_calls, tool_calls, retrievals, replayable, parent_run_id, replay_of, user_ref, env, revision "
-    "FROM runreel.runs WHERE tenant = {tenant:String} AND run_id IN {names:Array(String)}"
+    "outcome, open, model_calls, tool_calls, retrievals, replayable, parent_run_id, replay_of, user_ref, env, "
+    "revision, tools FROM runreel.runs WHERE tenant = {tenant:String} AND run_id IN {names:Array(String)}"
 )
 
 
@@ -130,6 +133,7 @@ class ClickHouse:
         self._engine.insert("log_events", rows.log_columns(batch.logs, arrived), token)
         traces = rows.traces_of(batch.rows, batch.logs, arrived)
         self._engine.insert("run_names", tables.name_columns(batch.tenant, traces), token)
+        self._engine.insert("callers", tables.caller_columns(batch.tenant, traces), token)
         self._engine.insert("traces", tables.trace_columns(batch.tenant, traces), token)
         self._engine.insert("spans", rows.span_columns(batch.rows, arrived), token)
         for sha256 in parts:
@@ -164,7 +168,7 @@ class ClickHouse:
     def recent(self, tenant: str, *, since_ns: int | None, limit: int, offset: int) -> Sequence[Trace]:
         """Return traces with steps, latest start first."""
         found = self._engine.query(
-            "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints FROM runreel.trace_news "
+            f"{_TRACES} "  # noqa: S608
             # The inner query goes over every trace of the tenant, so it looks at no more than the order needs.
             "WHERE tenant = {tenant:String} AND trace_id IN (SELECT trace_id FROM runreel.traces "
             "WHERE tenant = {tenant:String} GROUP BY trace_id "
@@ -177,10 +181,7 @@ class ClickHouse:
 
     def traces(self, tenant: str, trace_ids: Sequence[str]) -> Sequence[Trace]:
         """Return what is known of these traces."""
-        sql = (
-            "SELECT trace_id, steps, started_ns, ended_ns, changed_ns, run_hints FROM runreel.trace_news "
-            "WHERE tenant = {tenant:String} AND trace_id IN {names:Array(String)} ORDER BY trace_id"
-        )
+        sql = f"{_TRACES} WHERE tenant = {{tenant:String}} AND trace_id IN {{names:Array(String)}} ORDER BY trace_id"
         return [tables.trace(row) for row in self._by_name(sql, tenant, trace_ids)]
 
     def named(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
@@ -193,6 +194,31 @@ class ClickHouse:
         for name, trace_id in self._by_name(sql, tenant, run_ids):
             found.setdefault(name, []).append(trace_id)
         return found
+
+    def beside(self, tenant: str, traces: Sequence[Trace]) -> Mapping[str, Sequence[str]]:
+        """Return, for each trace, others whose model calls may be the same as its own."""
+        asked = [trace for trace in traces if trace.callers]
+        if not asked:
+            return {}
+        instances = sorted({instance for trace in asked for instance, _ in trace.callers})
+        windows = [rows.window(trace) for trace in asked]
+        # An instance with one scope, the ordinary case, says nothing: the inner query sorts it out along the key.
+        where = (
+            "tenant = {tenant:String} AND instance IN {names:Array(String)} "
+            "AND started_ns BETWEEN {first:UInt64} AND {last:UInt64}"
+        )
+        found = self._engine.query(
+            f"SELECT DISTINCT instance, scope, trace_id, started_ns FROM runreel.callers WHERE {where} "  # noqa: S608
+            f"AND instance IN (SELECT instance FROM runreel.callers WHERE {where} "
+            "GROUP BY instance HAVING uniqExact(scope) > 1) ORDER BY started_ns, trace_id",
+            {
+                "tenant": tenant,
+                "names": instances,
+                "first": min(first for first, _ in windows),
+                "last": max(last for _, last in windows),
+            },
+        )
+        return rows.beside(asked, [(instance, scope, trace_id, at) for instance, scope, trace_id, at in found])
 
     def starting_with(self, tenant: str, prefix: str, limit: int) -> Sequence[str]:
         """Return ids of traces with steps whose own id, or that of a run they name, starts with the prefix."""

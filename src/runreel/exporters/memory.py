@@ -32,6 +32,7 @@ class Memory:
         self._traces: dict[Key, Trace] = {}
         self._named: dict[Key, set[str]] = {}
         self._cached: dict[Key, CachedRun] = {}
+        self._calls: set[tuple[str, str, str, str, int]] = set()
 
     def start(self) -> None:
         """Nothing to open."""
@@ -67,7 +68,10 @@ class Memory:
             max(old.ended_ns, new.ended_ns),
             max(old.changed_ns, new.changed_ns),
             tuple(sorted({*old.run_hints, *new.run_hints})),
+            old.other_steps or new.other_steps,
+            tuple(sorted({*old.callers, *new.callers})),
         )
+        self._calls.update((tenant, instance, scope, new.trace_id, new.started_ns) for instance, scope in new.callers)
         for name in new.run_hints:
             self._named.setdefault((tenant, name), set()).add(new.trace_id)
 
@@ -91,6 +95,12 @@ class Memory:
     def named(self, tenant: str, run_ids: Sequence[str]) -> Mapping[str, Sequence[str]]:
         """Return, by run id, the traces with spans that name the run."""
         return {name: sorted(self._named[tenant, name]) for name in run_ids if (tenant, name) in self._named}
+
+    def beside(self, tenant: str, traces: Sequence[Trace]) -> Mapping[str, Sequence[str]]:
+        """Return, for each trace, others whose model calls may be the same as its own."""
+        return rows.beside(
+            traces, [(where, scope, name, at) for owner, where, scope, name, at in self._calls if owner == tenant]
+        )
 
     def starting_with(self, tenant: str, prefix: str, limit: int) -> Sequence[str]:
         """Return ids of traces with steps whose own id, or that of a run they name, starts with the prefix."""

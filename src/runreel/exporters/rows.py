@@ -246,6 +246,9 @@ def traces_of(rows: Sequence[SpanRow], logs: Sequence[LogEvent], changed_ns: int
     for row in rows:
         news = found.setdefault(row.span.key.trace_id, _News())
         news.steps = news.steps or row.facts.kind != "other"
+        news.others = news.others or row.facts.kind not in ("llm", "other")
+        if row.facts.kind == "llm" and (instance := attribute(row.span.resource, "service.instance.id")):
+            news.callers.add((instance, searchable(row.span.scope.name)))
         # Odd times are marked by the schema processor: the year 2554 must not make a run the newest.
         if not (row.span.marks and any(mark.startswith("time:") for mark in row.span.marks)):
             news.started.append(row.span.start_ns)
@@ -262,6 +265,8 @@ def traces_of(rows: Sequence[SpanRow], logs: Sequence[LogEvent], changed_ns: int
             max(news.ended, default=0),
             changed_ns,
             tuple(sorted(news.hints - {""})),
+            news.others,
+            tuple(sorted(news.callers)),
         )
         for trace_id, news in found.items()
     ]
@@ -273,3 +278,33 @@ class _News:
     started: list[int] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
     hints: set[str] = field(default_factory=set)
+    others: bool = False
+    callers: set[tuple[str, str]] = field(default_factory=set)
+
+
+# No model call is looked for further back: what began earlier and still runs is no call that another one is part of.
+_LONGEST_CALL_NS = 3600 * 10**9
+
+
+def window(trace: Trace) -> tuple[int, int]:
+    """Return from when to when others may have begun whose model calls are this trace's.
+
+    What lies around a trace of nothing but model calls began before it; what lies inside any trace, after.
+    """
+    first = trace.started_ns if trace.other_steps else max(0, trace.started_ns - _LONGEST_CALL_NS)
+    return first, max(trace.started_ns, trace.ended_ns)
+
+
+def beside(traces: Sequence[Trace], calls: Sequence[tuple[str, str, str, int]]) -> Mapping[str, Sequence[str]]:
+    """Return, for each trace, the others whose calls (instance, scope, trace id, start) fit it."""
+    by_instance: dict[str, list[tuple[str, str, int]]] = {}
+    for instance, scope, trace_id, started_ns in calls:
+        by_instance.setdefault(instance, []).append((scope, trace_id, started_ns))
+    found: dict[str, set[str]] = {}
+    for trace in traces:
+        first, last = window(trace)
+        for instance, own in trace.callers:
+            for scope, trace_id, started_ns in by_instance.get(instance, ()):
+                if scope != own and trace_id != trace.trace_id and first <= started_ns <= last:
+                    found.setdefault(trace.trace_id, set()).add(trace_id)
+    return {trace_id: sorted(names) for trace_id, names in found.items()}

@@ -100,6 +100,15 @@ TYPES: Mapping[str, Mapping[str, str]] = {
         "ended_ns": "UInt64",
         "changed_ns": "UInt64",
         "run_hints": "Array(String)",
+        "other_steps": "UInt8",
+        "callers": "Array(String)",
+    },
+    "callers": {
+        "tenant": "LowCardinality(String)",
+        "instance": "String",
+        "started_ns": "UInt64",
+        "trace_id": "String",
+        "scope": "LowCardinality(String)",
     },
     "run_names": {"tenant": "LowCardinality(String)", "run_id": "String", "trace_id": "String"},
     "runs": dict.fromkeys(
@@ -107,7 +116,7 @@ TYPES: Mapping[str, Mapping[str, str]] = {
     )
     | dict.fromkeys(("started_ns", "ended_ns", "changed_ns", "assembled_ns"), "UInt64")
     | dict.fromkeys(("run_id", "revision", "parent_run_id", "replay_of", "user_ref"), "String")
-    | dict.fromkeys(("traces", "trace_ids"), "Array(String)")
+    | dict.fromkeys(("traces", "trace_ids", "tools"), "Array(String)")
     | dict.fromkeys(("model_calls", "tool_calls", "retrievals"), "UInt32")
     | {"open": "Bool", "made": "Bool"},
 }

@@ -34,6 +34,8 @@ def trace_columns(tenant: str, traces: Sequence[Trace]) -> Columns:
         "ended_ns": [trace.ended_ns for trace in traces],
         "changed_ns": [trace.changed_ns for trace in traces],
         "run_hints": [list(trace.run_hints) for trace in traces],
+        "other_steps": [int(trace.other_steps) for trace in traces],
+        "callers": [["\0".join(caller) for caller in trace.callers] for trace in traces],
     }
 
 
@@ -49,8 +51,21 @@ def name_columns(tenant: str, traces: Sequence[Trace]) -> Columns:
 
 def trace(row: Sequence[Any]) -> Trace:
     """Return a row of view `trace_news`."""
-    trace_id, steps, started_ns, ended_ns, changed_ns, hints = row
-    return Trace(trace_id, bool(steps), started_ns, ended_ns, changed_ns, tuple(hints))
+    trace_id, steps, started_ns, ended_ns, changed_ns, hints, others, callers = row
+    pairs = tuple((instance, scope) for instance, _, scope in (caller.partition("\0") for caller in callers))
+    return Trace(trace_id, bool(steps), started_ns, ended_ns, changed_ns, tuple(hints), bool(others), pairs)
+
+
+def caller_columns(tenant: str, traces: Sequence[Trace]) -> Columns:
+    """Return the columns of table `callers`."""
+    found = [(instance, trace, scope) for trace in traces for instance, scope in trace.callers]
+    return {
+        "tenant": [tenant] * len(found),
+        "instance": [instance for instance, _, _ in found],
+        "started_ns": [trace.started_ns for _, trace, _ in found],
+        "trace_id": [trace.trace_id for _, trace, _ in found],
+        "scope": [scope for _, _, scope in found],
+    }
 
 
 def cached_line(tenant: str, run: CachedRun) -> dict[str, Any]:
@@ -79,13 +94,14 @@ def cached_line(tenant: str, run: CachedRun) -> dict[str, Any]:
         "user_ref": searchable(summary.user_ref or ""),
         "env": searchable(summary.env),
         "revision": summary.revision,
+        "tools": [searchable(name) for name in summary.tools],
     }
 
 
 def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
     """Return what `cached_line` made the row from: the cache's own columns, then those of the summary."""
     run_id, made, traces, changed_ns, assembled_ns, derivation, trace_ids, agent_id, started_ns, ended_ns = row[:10]
-    outcome, open_, models, tools, retrievals, replayable, parent, replay_of, user, env, revision = row[10:]
+    outcome, open_, models, tools, retrievals, replayable, parent, replay_of, user, env, revision, called = row[10:]
     summary = None
     if made:
         summary = RunSummary(
@@ -106,5 +122,6 @@ def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
             user_ref=user or None,
             env=env,
             revision=revision,
+            tools=tuple(called),
         )
     return CachedRun(run_id, tuple(traces), changed_ns, assembled_ns, derivation, summary)

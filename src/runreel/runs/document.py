@@ -44,6 +44,7 @@ def summarise(run: Run) -> RunSummary:
         user_ref=run.user_ref,
         env=run.env,
         revision=run.revision,
+        tools=tuple(sorted({step.name for step in run.steps if step.kind == "tool" and step.shadowed_by is None})),
     )
 
 
@@ -69,6 +70,7 @@ def summary_document(summary: RunSummary) -> dict[str, Any]:
         "env": summary.env,
         "tenant": summary.tenant,
         "revision": summary.revision,
+        "tools": list(summary.tools),
     }
 
 
@@ -77,6 +79,7 @@ def summary_from_document(document: Mapping[str, Any]) -> RunSummary:
     times = {"started_at", "ended_at"}
     fields = {name: value for name, value in document.items() if name not in times}
     fields["trace_ids"] = tuple(fields["trace_ids"])
+    fields["tools"] = tuple(fields["tools"])
     return RunSummary(**{name: fields[name] for name in RunSummary.__dataclass_fields__})
 
 

@@ -1,7 +1,7 @@
 """Runs from a store: listed through a cache, loaded and assembled with every hash checked."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from runreel import __version__
@@ -11,11 +11,12 @@ from runreel.runs.assemble import assemble
 from runreel.runs.document import summarise
 from runreel.runs.identity import Group
 from runreel.runs.join import Shelf, one
+from runreel.runs.looking import holds
 from runreel.storage import BlobStore, CachedRun, Database, RunQuery, Trace
 from runreel.values import LogEvent, Run, RunSummary, Span, SpanKey, SpanRow, SplitBatch
 
 # Goes up whenever the same spans would be summed up otherwise: lines of the cache made before are made again.
-_DERIVATION = f"{__version__}/1"
+_DERIVATION = f"{__version__}/2"
 _PAGE = 200
 _CHUNK = 16  # runs whose rows are in memory at once while a list is made
 _SHOWN = 5
@@ -83,7 +84,8 @@ class StoreRuns:
             started_since = sum(1 for summary in found.values() if summary.started_ns >= trace.started_ns)
             if query.limit and started_since >= query.limit:
                 break
-            found |= {summary.run_id: summary for summary in summaries if _matches(summary, query)}
+            matching = [one for one in summaries if _matches(one, query) and self._says(one, query.text)]
+            found |= {summary.run_id: summary for summary in matching}
         ordered = sorted(found.values(), key=lambda summary: (-summary.started_ns, summary.run_id))
         return ordered[: query.limit] if query.limit else ordered
 
@@ -138,6 +140,16 @@ class StoreRuns:
         self._blobs.close()
 
     # --- lists ---
+
+    def _says(self, summary: RunSummary, text: str | None) -> bool:
+        """Say whether a run holds a text. One that cannot be read says nothing."""
+        if text is None:
+            return True
+        try:
+            run = self.run(summary.tenant, summary.run_id)
+        except (CorruptError, NotFoundError):
+            return False
+        return holds(run, text)
 
     def _newest(self, tenant: str, since_ns: int | None, size: int) -> Iterator[tuple[Trace, Sequence[RunSummary]]]:
         """Yield traces, latest start first, with the runs that they bring and no trace before them brought."""
@@ -222,11 +234,33 @@ class StoreRuns:
         """Return, for each run id, the traces that may hold spans of it: those that name it, and that of its id."""
         names = self._database.named(tenant, run_ids)
         ids = {run_id: sorted({run_id, *names.get(run_id, ())}) for run_id in run_ids}
-        known = {
-            trace.trace_id: trace
-            for trace in self._database.traces(tenant, sorted({name for some in ids.values() for name in some}))
+        known = self._known(tenant, {name for some in ids.values() for name in some})
+        doubles = self._doubles(tenant, known)
+        return {
+            run_id: sorted(
+                {known[name] for name in some if name in known}
+                | {trace for name in some for trace in doubles.get(name, ())},
+                key=lambda trace: trace.trace_id,
+            )
+            for run_id, some in ids.items()
         }
-        return {run_id: [known[name] for name in some if name in known] for run_id, some in ids.items()}
+
+    def _known(self, tenant: str, trace_ids: Iterable[str]) -> dict[str, Trace]:
+        return {trace.trace_id: trace for trace in self._database.traces(tenant, sorted(trace_ids))}
+
+    def _doubles(self, tenant: str, known: Mapping[str, Trace]) -> Mapping[str, Sequence[Trace]]:
+        """Return, by trace, those of other instrumentations that may hold its model calls a second time: of two, one
+        has nothing but model calls. What they say is looked at by `identity.group`."""
+        names = self._database.beside(tenant, list(known.values()))
+        others = self._known(tenant, {name for some in names.values() for name in some})
+        return {
+            name: [
+                others[one]
+                for one in some
+                if one in others and not (known[name].other_steps and others[one].other_steps)
+            ]
+            for name, some in names.items()
+        }
 
     def _over(self, traces: Sequence[Trace]) -> bool:
         """Say whether nothing more is expected, by our clock and by the sender's: an import of old runs is over."""
@@ -281,8 +315,9 @@ class StoreRuns:
 
     def _by_prefix(self, tenant: str, text: str) -> str:
         ids = self._database.starting_with(tenant, text, _MANY)
-        traces = self._database.traces(tenant, ids)
-        names = [name for trace in traces for name in _candidates(trace)]
+        traces = self._known(tenant, ids)
+        around = [trace for some in self._doubles(tenant, traces).values() for trace in some]
+        names = [name for trace in (*traces.values(), *around) for name in _candidates(trace)]
         found = self._summaries(tenant, names)
         named = sorted(run_id for run_id in found if run_id.startswith(text))
         # A trace id leads to its runs whatever they are called.
@@ -328,7 +363,10 @@ def _matches(summary: RunSummary, query: RunQuery) -> bool:
         (query.replays or summary.replay_of is None)
         and (query.since_ns is None or summary.started_ns >= query.since_ns)
         and (query.agent is None or summary.agent_id == query.agent)
+        and (query.user is None or summary.user_ref == query.user)
         and (query.outcome is None or summary.outcome == query.outcome)
+        and (query.tool is None or query.tool in summary.tools)
+        and (query.verdict is None or summary.replayable == query.verdict)
     )
 
 

@@ -73,7 +73,7 @@ CREATE TABLE IF NOT EXISTS runreel.payloads
     state LowCardinality(String),
     reason String CODEC(ZSTD(1)),
     skeleton String CODEC(ZSTD(3)),
-    parts Array(FixedString(32)) CODEC(NONE),
+    parts Array(FixedString(32)) CODEC(ZSTD(3)),
     arrived_ns UInt64 CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(arrived_ns)
