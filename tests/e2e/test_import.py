@@ -171,3 +171,11 @@ def test_json_goes_to_standard_output_on_request(home: Path) -> None:
 
     kinds = [otlp.sniff(line.encode()) for line in lines]
     assert kinds == [("traces", "json"), ("logs", "json")]
+
+
+def test_a_model_call_is_shown_with_its_tokens(home: Path) -> None:
+    (trace_id,) = traces("otel-genai-openai/content-span")
+
+    shown = runreel(home, "runs", "show", trace_id).out
+
+    assert "72 → 85 tokens" in shown

@@ -140,8 +140,8 @@ def step_line(run: Run, step: Step) -> Text:
 def _llm(run: Run, step: Step) -> str:
     usage = step.fields.get("usage")
     tokens = ""
-    if isinstance(usage, Mapping) and usage.get("input") is not None:
-        tokens = f"{plain(usage.get('input'))} → {plain(usage.get('output'))} tokens  "
+    if isinstance(usage, Mapping) and usage.get("input_tokens") is not None:
+        tokens = f"{plain(usage['input_tokens'])} → {plain(usage.get('output_tokens'))} tokens  "
     output = run.value(step.output)
     if not isinstance(output, tuple):
         return f"{tokens}{step.output.state}" if step.output.state != "whole" else tokens.rstrip()
