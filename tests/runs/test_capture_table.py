@@ -128,6 +128,7 @@ ROWS = (
     Row("samples/llamaindex-native/agent", 1, 2, 1, 0, (100, 20), "full"),
     Row("samples/llamaindex-native/agent-stream", 2, 3, 1, 0, (50, 10), "none full", "output:content_off model:model_alias input:content_off"),
     Row("samples/llamaindex-native/llamaindex-rag", 2, 3, 0, 1, (0, 0), "full full", "model:model_alias"),
+    Row("samples/mcp/fastmcp", 2, 0, 2, 0, (0, 0), "none none", "input:content_off output:content_off"),
     Row("samples/openinference/langfuse-test-agno-cache", 1, 1, 0, 0, (50000, 200), "none", "input:content_off output:content_off model:model_alias"),
     Row("samples/openinference/langgraph", 1, 2, 1, 1, (100, 20), "full"),
     Row("samples/openinference/llamaindex-rag", 3, 4, 0, 1, (0, 0), "none none none", "steps:no_calls output:content_off input:content_off"),
