@@ -105,6 +105,9 @@ def test_a_string_is_one_part_however_it_was_escaped() -> None:
         json.dumps([text], ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         json.dumps([text]).replace("/", "\\/"),
         json.dumps({"a": 1, "b": [{"c": text}]}, indent=2),
+        json.dumps(text),
+        " " + json.dumps(text, ensure_ascii=False) + "\n",
+        json.dumps(json.dumps(text)),
         json.dumps({"inner": json.dumps({"deep": text})}),
         json.dumps({"inner": json.dumps({"deep": json.dumps([text], ensure_ascii=False)}), "n": 1.0}),
     ]
@@ -112,6 +115,31 @@ def test_a_string_is_one_part_however_it_was_escaped() -> None:
     for writing in [*writings, {"native": (text,)}, text]:
         assert text.encode() in datas(writing), writing
         assert again(writing) == writing
+
+
+@given(st.text(), st.booleans(), st.sampled_from(["", " ", "\n"]), THRESHOLDS)
+@example("\\", False, "", 1)
+@example('"', True, "", 1)
+def test_a_json_string_comes_back_to_the_byte(text: str, ascii_only: bool, blank: str, threshold: int) -> None:
+    writing = blank + json.dumps(text, ensure_ascii=ascii_only) + blank
+
+    assert again(writing, threshold) == writing
+    assert again((writing, {"k": json.dumps(writing)}), threshold) == (writing, {"k": json.dumps(writing)})
+
+
+@given(st.lists(ANY_TEXT | st.sampled_from(['"', "\\", '\\"', " "]), max_size=6), THRESHOLDS)
+@example(['a" and "b'], 1)
+@example(["\\"], 1)
+def test_text_between_quotes_comes_back_to_the_byte(pieces: list[str], threshold: int) -> None:
+    text = '"' + "".join(pieces) + '"'
+
+    assert again(text, threshold) == text
+
+
+def test_text_that_only_starts_and_ends_with_a_quote_is_one_part() -> None:
+    text = f'"Yes", said the fox. {LONG} "No"'
+
+    assert list(datas(text)) == [text.encode()]
 
 
 def test_an_escaping_of_no_known_hand_is_kept_verbatim() -> None:

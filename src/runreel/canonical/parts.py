@@ -42,6 +42,8 @@ _INSERT = re.compile(f"{MARK}(?:{MARK}|([uagpv])([0-9]+):)")
 
 # Starts like an object or an array that holds strings. It need not be valid, or end: the split is lexical.
 _JSON_START = re.compile(r'\s*(?:\{\s*"|\[\s*["\[{])')
+# A text that is one literal: what a tool returned, as a JSON string.
+_JSON_STRING = re.compile(r'\s*+"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+\Z', re.DOTALL)
 # A literal, valid or not; one without an end runs to the end of the text, so that no text is scanned twice.
 _LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|\\?\Z)', re.DOTALL)
 
@@ -111,9 +113,14 @@ def unescape_own(value: Value) -> Value:
     return value[3:] if isinstance(value, str) and value.startswith(f"{MARK}e:") else value
 
 
-def is_json_like(text: str) -> bool:
-    """Say whether a heavy string is split inside: it starts like JSON with strings in it."""
+def is_document(text: str) -> bool:
+    """Say whether a text starts like a JSON object or array with strings in it."""
     return _JSON_START.match(text) is not None
+
+
+def is_json_like(text: str) -> bool:
+    """Say whether a heavy string is split inside: a document, or one literal."""
+    return is_document(text) or _JSON_STRING.match(text) is not None
 
 
 def sniff_media_type(data: bytes) -> str | None:

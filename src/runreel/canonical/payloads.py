@@ -20,7 +20,7 @@ from runreel.canonical.parts import (
     Parts,
     Splitter,
     escape_template,
-    is_json_like,
+    is_document,
     join_value,
     split_value,
     template_marker,
@@ -53,8 +53,8 @@ def split_payload(value: Value, threshold: int = THRESHOLD_BYTES, memo: Memo | N
 
 
 def _split_growing(text: str, threshold: int, memo: Memo) -> tuple[Ref, Value, Parts] | None:
-    """Split a JSON text, starting behind its longest known prefix; None for any other text."""
-    if not is_json_like(text) or not is_encodable(text):
+    """Split a JSON document, starting behind its longest known prefix; None for any other text."""
+    if not is_document(text) or not is_encodable(text):
         return None
     prefix = memo.longest(text)
     splitter = Splitter(threshold, prefix.parts)
