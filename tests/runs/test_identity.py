@@ -1,6 +1,8 @@
 from otlp_build import ROOT, TID, agent, llm, msg, span
+from runreel.runs.assemble import assemble
 from runreel.runs.identity import group, is_step
 from runreel.semconv import keys
+from runreel.semconv.recognise import recognise
 from runreel.values import Value
 from span_kit import make_link, make_log, make_span, runs_of, spans_of
 
@@ -117,3 +119,22 @@ def test_a_link_to_a_trace_that_never_comes_stays_a_reference() -> None:
 
 def test_a_lone_model_call_makes_a_run() -> None:
     assert set(group(spans_of(llm("00000000000000b1", "", [msg("user", "q")], [msg("assistant", "a")])))) == {TID}
+
+
+def test_a_framework_that_names_the_run_on_its_root_span_names_it() -> None:
+    call = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.call.id": "call-1"}
+    nested = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.call.id": "call-2"}
+    root = make_span(call, span_id="00000000000000a0")
+    inner = make_span(nested, span_id="00000000000000a1", parent_id="00000000000000a0")
+
+    assert set(group((root, inner))) == {"call-1"}
+    assert [recognise(span).run_hint for span in (root, inner)] == ["call-1", ""]
+    assert assemble((inner, root)).run_id == "call-1"
+
+
+def test_below_another_span_or_beside_a_name_of_ours_the_frameworks_id_names_nothing() -> None:
+    call = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.call.id": "call-1"}
+
+    assert set(group((make_span(call, parent_id="00000000000000ff"),))) == {TID}
+    assert set(group((make_span(call | {keys.RUN_ID: "ours"}),))) == {"ours"}
+    assert recognise(make_span(call | {keys.RUN_ID: "ours"})).run_hint == "ours"

@@ -23,6 +23,7 @@ from runreel.runs.synthesise import synthesise, tool_call_texts
 from runreel.runs.tree import Tree, link, remote_parent, shadow
 from runreel.runs.verdict import judge
 from runreel.semconv.reading import Reading, read
+from runreel.semconv.recognise import root_run_id
 from runreel.semconv.view import Found, Memo, View
 from runreel.values import LogEvent, Ref, Run, Span, Step, Value
 
@@ -198,7 +199,7 @@ def _run(
     here = any(span.parent_id is None or bool(run_hint(span)) for span in tops)
     return Run(
         tenant=spans[0].key.tenant,
-        run_id=facets.text("run_id") or traces[0],
+        run_id=facets.text("run_id") or next(filter(None, map(root_run_id, tops)), traces[0]),
         revision="",
         trace_ids=traces,
         agent_id=about.agent_id(facets),

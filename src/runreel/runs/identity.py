@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from runreel.runs.doubles import inside, instance, same_call, tightness
 from runreel.semconv import keys
 from runreel.semconv.reading import Reading, dialect_of, kind_of, read
+from runreel.semconv.recognise import root_run_id
 from runreel.semconv.view import Memo, View
 from runreel.values import LogEvent, Span
 
@@ -15,10 +16,10 @@ def group(spans: Sequence[Span], logs: Sequence[LogEvent] = ()) -> Mapping[str, 
     """Return the spans and log events of each run, by run id.
 
     A span belongs to the run that it names, else to that of its nearest ancestor that names one, else to the one run
-    named in its trace, else to a run with the id of its trace. A trace of nothing but model calls, each of which is
-    another instrumentation's record of a call in one other run (see `doubles`), belongs to that run. A log event
-    follows its span, else the run that it names. Spans of which none is a GenAI step make no run, nor does the mere
-    making of an agent.
+    named in its trace (by our attribute, else by a framework on the root), else to a run with the id of its trace. A
+    trace of nothing but model calls, each of which is another instrumentation's record of a call in one other run (see
+    `doubles`), belongs to that run. A log event follows its span, else the run that it names. Spans of which none is a
+    GenAI step make no run, nor does the mere making of an agent.
     """
     traces: dict[str, list[Span]] = {}
     for span in spans:
@@ -73,6 +74,8 @@ def _name_spans(trace_id: str, members: Sequence[Span], run_of: dict[tuple[str, 
             value = span.resource.attributes.get(keys.RUN_ID)
             if isinstance(value, str) and value:
                 hints[span.key.span_id] = value
+    if not hints:
+        hints = {span.key.span_id: name for span in members if (name := root_run_id(span))}
     named = set(hints.values())
     default = next(iter(named)) if len(named) == 1 else trace_id
     for span in members:

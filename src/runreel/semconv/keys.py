@@ -9,6 +9,7 @@ PREFIX: Final = "replay."
 
 # the run
 RUN_ID: Final = "replay.run.id"
+ROOT_RUN_IDS: Final = ("gen_ai.agent.call.id",)  # not ours: a framework's own id of a run, where its root span has it
 RUN_PARENT_ID: Final = "replay.run.parent_id"
 RUN_PARENT_RELATION: Final = "replay.run.parent_relation"  # sub_agent, handoff, retry
 RUN_OUTCOME: Final = "replay.run.outcome"  # ok, error, aborted, user_flagged

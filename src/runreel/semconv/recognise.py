@@ -17,7 +17,7 @@ def recognise(span: Span) -> Facts:
     view = View(span)
     dialect = dialect_of(view)
     kind, source = kind_of(view, dialect)
-    run_hint = _resource_text(span, keys.RUN_ID)
+    run_hint = _resource_text(span, keys.RUN_ID) or root_run_id(span)
     if kind == "other":
         return Facts(kind, source, dialect.name, span.name, run_hint)
 
@@ -43,6 +43,12 @@ def recognise(span: Span) -> Facts:
         content=pointers,
         gaps=tuple(_gaps(view, kind, pointers)),
     )
+
+
+def root_run_id(span: Span) -> str:
+    """Return a framework's own id of the run that a root span begins, "" for any other span."""
+    found = (span.attributes.get(key) for key in keys.ROOT_RUN_IDS) if not span.parent_id else ()
+    return next((value for value in found if isinstance(value, str) and value), "")
 
 
 def _resource_text(span: Span, key: str) -> str:

@@ -122,3 +122,7 @@ def test_a_rejected_call_is_the_models_next_turn_and_no_tool_step() -> None:
 
     assert counts(run) == (3, 2)
     assert run.replayable == "full"
+
+
+def test_the_call_id_of_the_root_is_the_runs_id() -> None:
+    assert captured_run("pydantic-ai/content-on").run_id == "01a2275e-f9a6-7567-91e9-cf5115bd59c0"

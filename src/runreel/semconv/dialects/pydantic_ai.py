@@ -109,6 +109,10 @@ DIALECT = Dialect(
         "decision.output": Source((_ROUTE,)),
     },
     extras=_extras,
-    coded={"llm.params.extra": (_REQUEST,), "decision.type": (_ROUTE,)},
+    coded={
+        "llm.params.extra": (_REQUEST,),
+        "decision.type": (_ROUTE,),
+        "run.run_id": ("gen_ai.agent.call.id",),
+    },
     switches=(Switch("pydantic-ai", _ON, _ON),),
 )
