@@ -1,8 +1,10 @@
 """The demonstration shows what it says, and leaves nothing behind but what a failure names."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,30 @@ def test_a_step_that_fails_is_named_and_its_log_stays(tmp_path: Path) -> None:
     assert said.startswith("runreel: the collector did not start: no serving today (log: ")
     log = Path(said.rpartition("log: ")[2].rstrip(")"))
     assert log.read_text(encoding="utf-8").strip() == "no serving today"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_walk_that_is_ended_from_outside_takes_its_processes_and_its_folder_along(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "runreel", "demo"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as walking:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("runreel-demo-*/collector.log")):  # the model and the collector are started
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+        walking.send_signal(number)
+
+        assert walking.wait(60) == 128 + number
+    assert list(tmp_path.glob("runreel-demo-*")) == []
+    with pytest.raises(ProcessLookupError):
+        os.killpg(walking.pid, 0)
 
 
 @pytest.mark.parametrize("on_path", [True, False])
