@@ -1,5 +1,6 @@
 """`runreel runs`: its options, and what they say about what cannot be."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,5 +40,26 @@ def test_a_limit_that_is_none_is_said(limit: str, tmp_path: Path, capsys: pytest
 
 def test_an_empty_list_says_whether_anything_was_left_out(tmp_path: Path) -> None:
     assert runreel(tmp_path, "runs", "ls").out.startswith("no such run in this data folder")
-    assert runreel(tmp_path, "runs", "ls", "--agent", "a").out == "no run matches --since, --agent and --outcome\n"
+    assert runreel(tmp_path, "runs", "ls", "--agent", "a").out == "no run matches --agent\n"
     assert runreel(tmp_path, "runs", "ls", "--agent", "a", "--json").out == "[]\n"
+
+
+def test_runs_are_found_by_what_they_hold_and_flagged(tmp_path: Path) -> None:
+    capture = Path(__file__).parents[1] / "data" / "captures" / "otel-genai-openai" / "content-span"
+    assert runreel(tmp_path, "runs", "import", str(capture)).code == 0
+
+    def found(*options: str) -> int:
+        return len(json.loads(runreel(tmp_path, "runs", "ls", "--json", *options).out))
+
+    assert found("--tool", "get_weather", "--verdict", "full", "--text", "lisbon is 21.5") == 1
+    assert found("--tool", "get_time") == found("--verdict", "none") == found("--text", "dana.fields@") == 0
+    assert runreel(tmp_path, "runs", "ls", "--tool", "x", "--user", "y").out == "no run matches --user and --tool\n"
+
+    flagged = runreel(tmp_path, "runs", "flag", "last", "--reason", "call +1 202-555-0143")
+
+    assert (flagged.code, flagged.out[:4]) == (0, "run ")
+    shown = json.loads(runreel(tmp_path, "runs", "show", "last", "--json").out)
+    assert shown["outcome"] == "user_flagged"
+    assert shown["flagged"][0]["reason"].startswith("call <PHONE_")
+    assert found("--outcome", "user_flagged", "--text", "call <phone_") == 1
+    assert "no run 'nothing'" in runreel(tmp_path, "runs", "flag", "nothing", code=1).err

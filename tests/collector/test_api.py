@@ -132,7 +132,7 @@ def test_only_get_is_answered(running):
 
     assert (answer.status, answer.json()) == (
         405,
-        {"error": "the read API answers GET, and POST to /api/v1/redact alone"},
+        {"error": "the read API answers GET, and POST to /api/v1/redact and /api/v1/runs/RUN/flag alone"},
     )
 
 

@@ -27,7 +27,7 @@ def import_paths(home: Path, paths: list[Path], say: Callable[[str], object]) ->
     collector = discovery.find(home, say=say)
     read = importer.batches(paths, DEFAULT_TENANT, result, progress=_progress(say))
     if collector is None:
-        _store(home, grouped(read))
+        store(home, grouped(read))
     elif collector.otlp_http is None:
         raise StoreError(
             f"the collector on {home} has no OTLP/HTTP receiver, and holds the store: "
@@ -55,7 +55,8 @@ def _together(a: RawBatch, b: RawBatch) -> RawBatch:
     return replace(a, spans=a.spans + b.spans, logs=a.logs + b.logs, rejected=a.rejected + b.rejected)
 
 
-def _store(home: Path, batches: Iterable[RawBatch]) -> None:
+def store(home: Path, batches: Iterable[RawBatch]) -> None:
+    """Store batches in the data folder, processed as the network's are. Raises LockedError, StoreError."""
     from runreel.components import open_database
     from runreel.processors.chain import default_chain
 

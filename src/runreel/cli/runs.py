@@ -1,4 +1,4 @@
-"""`runreel runs ls | show | export | import`."""
+"""`runreel runs ls | show | flag | export | import`."""
 
 import argparse
 import re
@@ -12,6 +12,7 @@ from runreel.storage import RunQuery
 from runreel.values import DEFAULT_TENANT
 
 _RUN = "a run id, a trace id, a prefix of either, or `last`"
+_FILTERS = ("since", "agent", "user", "outcome", "tool", "verdict", "text")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGE = re.compile("[0-9]{1,9}[smhdw]")
 _MOST_RUNS = 1_000_000
@@ -37,6 +38,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     show.add_argument("run", metavar="RUN", help=_RUN)
     show.add_argument("--json", action="store_true", help="one JSON object with steps and gaps")
     show.add_argument("--payloads", action="store_true", help="with what each step saw and answered, whole")
+    flag = commands.add_parser("flag", help="mark a run as one that somebody was not content with")
+    flag.add_argument("run", metavar="RUN", help=_RUN)
+    flag.add_argument("--reason", metavar="TEXT", default="", help="why; it is redacted like everything else")
+    flag.add_argument("--json", action="store_true", help="the run's id as a JSON object")
     export = commands.add_parser("export", help="write one run in an open format")
     export.add_argument("run", metavar="RUN", help=_RUN)
     export.add_argument("--format", choices=["otlp", "otlp-json", "reel"], default="reel", help="default: reel")
@@ -45,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     import_ = commands.add_parser("import", help="read OTLP requests (protobuf, JSON, JSON lines, gzip) or reels")
     import_.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="files and folders")
     import_.add_argument("--json", action="store_true", help="the counts as a JSON object")
-    for command in (ls, show, export, import_):
+    for command in (ls, show, flag, export, import_):
         common.add_store(command)
 
 
@@ -56,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
             return _ls(args)
         case "show":
             return _show(args)
+        case "flag":
+            return _flag(args)
         case "export":
             return _export(args)
         case _:
@@ -86,8 +93,8 @@ def _ls(args: argparse.Namespace) -> int:
         store.close()
     if args.json:
         common.show_json([summary_document(summary) for summary in runs])
-    elif not runs and (args.since or args.agent or args.outcome):
-        common.console().print("no run matches --since, --agent and --outcome")
+    elif not runs and (given := [f"--{name}" for name in _FILTERS if getattr(args, name) is not None]):
+        common.console().print(f"no run matches {' and '.join(given)}")
     else:
         show.table(common.console(), runs)
     return 0
@@ -102,6 +109,17 @@ def _show(args: argparse.Namespace) -> int:
         common.show_json(run_document(run_, payloads=args.payloads))
     else:
         show.tree(common.console(), run_, payloads=args.payloads)
+    return 0
+
+
+def _flag(args: argparse.Namespace) -> int:
+    from runreel.cli.flagging import flag
+
+    run_id = flag(args.home, args.run, args.reason, common.say)
+    if args.json:
+        common.show_json({"run_id": run_id})
+    else:
+        print(f"run {run_id} is flagged")
     return 0
 
 

@@ -1,5 +1,5 @@
-"""The read API on loopback: lists of runs, one run, its reel, one part; and a text redacted. Every request needs the
-bearer token."""
+"""The read API on loopback: lists of runs, one run, its reel, one part; a text redacted, a run flagged. Every request
+needs the bearer token."""
 
 import hmac
 import json
@@ -23,7 +23,10 @@ _STATUS: dict[type[RunReelError], int] = {NotFoundError: 404, UsageError: 409, C
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 _MOST_TEXT_BYTES = 16 * 1024 * 1024
+_MOST_REASON = 4000
 Scope = MutableMapping[str, Any]
+Flag = Callable[[str, str, str], Awaitable[str]]
+"""Flags a run: tenant, its name, the reason; returns its id."""
 
 
 class ReadApi:
@@ -36,8 +39,10 @@ class ReadApi:
         tenant: str = DEFAULT_TENANT,
         *,
         redact: Callable[[str], str] | None = None,
+        flag: Flag | None = None,
     ) -> None:
         self._runs = runs
+        self._flag = flag
         self._redact = redact
         self._token = token.encode()
         self._tenant = tenant
@@ -47,6 +52,7 @@ class ReadApi:
                 Route("/api/v1/runs", self._list),
                 Route("/api/v1/runs/{name}", self._one),
                 Route("/api/v1/runs/{name}/reel", self._reel),
+                Route("/api/v1/runs/{name}/flag", self._flagged, methods=["POST"]),
                 Route("/api/v1/parts/{sha256}", self._part),
                 Route("/api/v1/redact", self._redacted, methods=["POST"]),
             ],
@@ -122,11 +128,9 @@ class ReadApi:
         redact = self._redact
         if redact is None:
             return _error(404, "this collector has no redactor to lend")
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > _MOST_TEXT_BYTES:
-                return _error(413, f"a text to redact may have {_MOST_TEXT_BYTES} bytes")
+        body = await _body(request)
+        if body is None:
+            return _error(413, f"a text to redact may have {_MOST_TEXT_BYTES} bytes")
         try:
             text = json.loads(body)["text"]
         except (ValueError, TypeError, KeyError):
@@ -134,6 +138,25 @@ class ReadApi:
         if not isinstance(text, str):
             return _error(400, 'send {"text": "..."}')
         return await self._read(lambda: redact(text), _text)
+
+    async def _flagged(self, request: Request) -> Response:
+        """Flag a run; the reason is stored redacted."""
+        flag = self._flag
+        if flag is None:
+            return _error(404, "this collector takes no flags")
+        body = await _body(request)
+        try:
+            given = json.loads(body or b"{}")
+            reason = given.get("reason", "") if isinstance(given, dict) and body is not None else None
+        except ValueError:
+            reason = None
+        if not isinstance(reason, str) or len(reason) > _MOST_REASON:
+            return _error(400, f'send {{"reason": "..."}} of at most {_MOST_REASON} characters, or nothing')
+        try:
+            run_id = await flag(self._tenant, request.path_params["name"], reason)
+        except RunReelError as error:
+            return _refused(error)
+        return JSONResponse({"run_id": run_id})
 
     def _resolved(self, request: Request) -> str:
         return self._runs.resolve(self._tenant, request.path_params["name"])
@@ -143,13 +166,26 @@ class ReadApi:
         try:
             response = await run_in_threadpool(lambda: answer(read()))
         except RunReelError as error:
-            status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503)
-            return _error(status, str(error))
+            return _refused(error)
         except Exception as error:  # noqa: BLE001  a bug: the server would log its text, which may quote a run
             _log.error("a read failed unexpectedly", extra={"error": describe(error)})
             return _error(500, "reading failed unexpectedly: see the collector's log")
         response.headers["Cache-Control"] = "no-store"
         return response
+
+
+def _refused(error: RunReelError) -> Response:
+    return _error(next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503), str(error))
+
+
+async def _body(request: Request) -> bytearray | None:
+    """Read the body, None where it is too large."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_TEXT_BYTES:
+            return None
+    return body
 
 
 def _text(text: str) -> Response:
@@ -172,4 +208,4 @@ def _no_route(_: Request, __: Exception) -> Response:
 
 
 def _no_method(_: Request, __: Exception) -> Response:
-    return _error(405, "the read API answers GET, and POST to /api/v1/redact alone")
+    return _error(405, "the read API answers GET, and POST to /api/v1/redact and /api/v1/runs/RUN/flag alone")

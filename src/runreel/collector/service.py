@@ -21,6 +21,7 @@ from runreel.collector import ports
 from runreel.collector.admission import Admission
 from runreel.collector.api import ReadApi
 from runreel.collector.config import Config, type_of
+from runreel.collector.flags import Flags
 from runreel.collector.health import Health
 from runreel.collector.http import HttpServer
 from runreel.collector.pipeline import Pipeline, Route
@@ -90,7 +91,9 @@ class Service:
         await pipeline.start()
 
         token = secrets.token_urlsafe(32)
-        api = await self._serve(ReadApi(parts.runs, token, redact=parts.redact), taken[_READ_API])
+        api = await self._serve(
+            ReadApi(parts.runs, token, redact=parts.redact, flag=Flags(parts.runs, pipeline).add), taken[_READ_API]
+        )
         self._stack.push_async_callback(api.stop)
         receivers = await self._start_receivers(pipeline, taken)
         collector = Collector(

@@ -73,6 +73,11 @@ class RemoteRuns:
         # ASCII alone: a lone surrogate has no other form.
         return str(self._field(self._bytes("/api/v1/redact", json.dumps({"text": text}).encode()), "text"))
 
+    def flag(self, name: str, reason: str) -> str:
+        """Flag a run and return its id. Raises as every method."""
+        body = json.dumps({"reason": reason}).encode()
+        return str(self._field(self._bytes(f"/api/v1/runs/{_quoted(name)}/flag", body), "run_id"))
+
     def close(self) -> None:
         """Nothing is held open."""
 
