@@ -3,9 +3,12 @@
 import argparse
 import json
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from rich.console import Console
 
@@ -54,6 +57,17 @@ def say(text: str) -> None:
     """Tell the person at the terminal something; a pipe or a log is spared."""
     if sys.stderr.isatty():
         print(text, file=sys.stderr)
+
+
+def end_in_order() -> None:
+    """Have SIGTERM and SIGHUP unwind the program, as Ctrl-C does: what it started and made is taken down."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, _end)
+
+
+def _end(number: int, _: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def show_json(document: Any) -> None:

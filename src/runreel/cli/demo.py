@@ -1,11 +1,7 @@
 """`runreel demo`."""
 
 import argparse
-import signal
-import sys
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from runreel.cli import common
 
@@ -19,12 +15,6 @@ def run(args: argparse.Namespace) -> int:
     """Walk through the demonstration."""
     from runreel.demo.walk import walk
 
-    # Else a walk that is ended from outside would leave its collector, its model and its folder behind.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
+    common.end_in_order()  # else the collector, the model and the folder would stay behind
     walk(common.console(), args.keep)
     return 0
-
-
-def _end(number: int, _: FrameType | None) -> NoReturn:
-    sys.exit(128 + number)

@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     tools, given = _tools(args.tool), _input(args.input)
     recorded = common.load(args, args.run)
     key, clean = _redaction(args, recorded.tenant)
+    common.end_in_order()
     replayed = replay(
         recorded,
         args.agent,

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,33 @@ def test_threads_of_the_caller_are_in_no_way() -> None:
         gate.set()
 
     assert results == [(0, "1\n")] * 3
+
+
+def test_a_program_ends_with_the_process_that_started_it() -> None:
+    source = (
+        "import sys\n"
+        "from runreel.replay.sandbox import Sandbox\n"
+        "waits = 'import os, threading; print(os.getpid(), flush=True); threading.Event().wait()'\n"
+        "with Sandbox().start([sys.executable, '-c', waits]) as inside:\n"
+        "    inside.wait()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout
+        inside = int(starter.stdout.readline())
+        starter.kill()
+        starter.wait()
+
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{inside}").exists() and _state(inside) != "Z":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"
 
 
 @pytest.mark.parametrize("name", ["stdin", "stdout", "stderr"])

@@ -62,6 +62,7 @@ def main() -> None:
     listener = None
     try:
         listener = build(plan, bytes.fromhex(sys.argv[2]), bytes.fromhex(sys.argv[3]), report)
+        walls.die_with_parent()  # a parent that is gone already takes no report: that ends us too
     except OSError as error:
         report["retry" if report.get("namespace") == 0 else "seccomp"] = -(error.errno or 1)
     lines = "".join(f"{name} {number}\n" for name, number in report.items()).encode()

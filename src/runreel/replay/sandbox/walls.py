@@ -9,7 +9,8 @@ import _ctypes
 import posix
 
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
-_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 24, 38
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
+_SIGKILL = 9
 _CAPABILITY_VERSION_3 = 0x20080522
 _SECCOMP_SET_MODE_FILTER, _SECCOMP_NEW_LISTENER = 1, 8
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same numbers on every machine
@@ -77,6 +78,12 @@ def drop_capabilities() -> None:
 def no_new_privileges() -> None:
     """No exec gives more rights than we have now. Unprivileged Landlock and seccomp need it."""
     _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the thread that started it ends, however that comes about: an agent left
+    behind would run on with nobody to answer it. Whatever changes our rights undoes it, so it comes last."""
+    _call("prctl", _PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
 
 
 def landlock() -> int:
