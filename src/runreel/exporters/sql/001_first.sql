@@ -64,7 +64,8 @@ SETTINGS index_granularity = 1024, old_parts_lifetime = 1, cleanup_delay_period 
     max_cleanup_delay_period = 2, non_replicated_deduplication_window = 1000, fsync_after_insert = 1,
     fsync_part_directory = 1;
 
--- Skeletons and parts are looked up one by one by hash: a default granule of 8192 rows reads 20 times slower.
+-- Skeletons and parts are looked up one by one by hash: a default granule of 8192 rows reads 20 times slower. Skeletons
+-- are short and much alike, and what is compressed together is a granule: with 64 rows they take half as much again.
 CREATE TABLE IF NOT EXISTS runreel.payloads
 (
     tenant LowCardinality(String),
@@ -78,7 +79,7 @@ CREATE TABLE IF NOT EXISTS runreel.payloads
 )
 ENGINE = ReplacingMergeTree(arrived_ns)
 ORDER BY (tenant, sha256)
-SETTINGS index_granularity = 64, old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
+SETTINGS index_granularity = 256, old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
     max_cleanup_delay_period = 2, non_replicated_deduplication_window = 1000, fsync_after_insert = 1,
     fsync_part_directory = 1;
 
