@@ -35,6 +35,7 @@ SEQ: Final = "replay.seq"  # breaks ties between equal times
 RESULT_TYPE: Final = "replay.result.type"  # json: the result's text is the JSON of a value; text: it is the value
 RESULT_VALUE: Final = "replay.result.value"  # the value as typed JSON, where it is not what the conventions carry
 UNRECORDED: Final = "replay.unrecorded"  # what could not be recorded, as texts `field: type`
+RECORDER_LOSSES: Final = "replay.recorder.losses"  # what the recorder says that it could not do
 SENSITIVE: Final = "replay.sensitive"  # JSON pointers into arguments and result: these values are sensitive
 
 # model calls

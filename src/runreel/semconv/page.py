@@ -74,6 +74,35 @@ notes count the clash. Of two nested model spans for one model call the inner on
 wire; of two nested tool spans for one tool call the outer one, since that is what the agent called. The other one is
 kept and marked `shadowed_by`.
 
+A model span around several model calls is their sum and no call. A model span directly around another one, where one
+of the two has neither usage nor a response id, is the caller's view of that call.
+
+## One run in several traces
+
+A run is one trace, or all traces whose spans name the same `replay.run.id`. Two instrumentations that do not share a
+context tear a run apart: the client's calls become traces of their own. Such a trace, which has model calls and no
+other steps, belongs to another run if each of its calls lies within the time of one of that run's, came from the same
+`service.instance.id` but another scope, and says the same: the same response id, or else the same answer to the same
+last message. Of several such runs the closest takes it. A trace whose only step is `create_agent` is no run.
+
+## Decisions
+
+A span is a decision if it says so (`replay.decision.chosen`, the operations `plan`, `handoff`, `goto`, `decide`), if it
+hands over to an agent of the run (`transfer_to_NAME`, `transfer_to_agent`, `handoff to NAME`: without that agent it is
+a tool like any other), or if it does nothing but to name the step that comes next, or `__end__`. A decision is no
+boundary: a replay lets the agent decide again. What an answer of a model decided stands in the step's field `decision`.
+A call is a `retry` where the same tool failed before; an answer after nothing but failures is `give_up`.
+
+## Scores and flags
+
+`gen_ai.evaluation.result` events, on spans or as log events, are the run's `scores`: name, value, label, the step that
+they stand on. Bad feedback of a user (a name with `feedback` or `thumb` in it, a label such as `bad`, or a value of 0 or
+below) makes the outcome of a run that looked well `user_flagged`. `runreel runs flag RUN` adds a log event
+`replay.run.flag`; a person's flag counts always, and all of them are listed in `flagged`.
+
+`docs/run.schema.json` is the JSON Schema of a run document, `docs/replay-registry.yaml` has the `replay.*` names in
+OpenTelemetry's registry format. Both are written from the same registry as this page.
+
 ## Gaps
 
 Each gap names step, field, cause, what it stands in the way of, and what to do. Causes start with one of these words.

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from runreel.semconv import keys
 from runreel.values import NeededFor
 
 Requirement = Literal["required", "recommended", "optional"]
@@ -139,7 +140,7 @@ _LLM = (
         "llm",
         "decision",
         "json",
-        "What the answer decided: `type` (tool_choice, handoff, retry or give_up) and, in `chosen`, the names it called.",
+        "What the answer decided: `type` (tool_choice, handoff, retry, give_up) and, in `chosen`, the names it called.",
     ),
     _derived("llm", "tool_definitions_hash", "text", "Ref of the tool definitions as shown."),
     _derived(
@@ -225,3 +226,57 @@ KINDS: tuple[str, ...] = ("step", "agent", "llm", "tool", "retrieval", "decision
 def fields_of(kind: str) -> Iterator[Field]:
     """Yield the fields of one kind, in the order of the record."""
     return (field for field in FIELDS if field.kind == kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute of ours. `values` are all that it may be; a `prefix` stands for any name that begins with it."""
+
+    key: str
+    type: FieldType
+    doc: str
+    values: tuple[str, ...] = ()
+    note: str = ""
+    prefix: bool = False
+
+
+_JSON = "JSON text."
+ATTRIBUTES: tuple[Attribute, ...] = (
+    Attribute(keys.RUN_OUTCOME, "text", "How the run ended.", ("ok", "error", "aborted", "user_flagged")),
+    Attribute(
+        keys.RUN_PARENT_RELATION, "text", "How the run follows from its parent.", ("sub_agent", "handoff", "retry")
+    ),
+    Attribute(keys.LINK_KIND, "text", "On a span link: how this run follows from the linked one."),
+    Attribute(keys.FLAG_REASON, "text", "On a flag: why somebody was not content with the run."),
+    Attribute(
+        keys.FLAG_PREFIX.rstrip("."), "text", "The value that a feature flag had, by the flag's key.", prefix=True
+    ),
+    Attribute(
+        keys.STEP_KIND,
+        "text",
+        "What the span is, whatever else it says of itself.",
+        ("agent", "llm", "tool", "retrieval", "decision", "memory"),
+    ),
+    Attribute(
+        keys.RESULT_TYPE, "text", "What a result's text is: the JSON of a value, or the value.", ("json", "text")
+    ),
+    Attribute(
+        keys.RESULT_VALUE, "json", "The result as typed JSON, where the conventions' text does not say it.", (), _JSON
+    ),
+    Attribute(keys.UNRECORDED, "texts", "What could not be recorded, each as `field: type`."),
+    Attribute(keys.SENSITIVE, "texts", "JSON pointers into arguments and result: the values there are sensitive."),
+    Attribute(keys.RECORDER_LOSSES, "text", "What the recorder says that it could not do."),
+    Attribute(keys.TOOL_MODE, "text", "Whether the tool ran for real.", ("live", "shadow")),
+    Attribute(keys.TOOL_CONTRACT_DECISION, "text", "What a contract said of the call.", ("admit", "reject", "coerce")),
+    Attribute(
+        keys.DECISION_TYPE,
+        "text",
+        "What sort of decision it was.",
+        ("route", "handoff", "tool_choice", "retry", "give_up", "escalate"),
+    ),
+    Attribute(
+        keys.MEMORY_OP, "text", "What was done to the memory.", ("search", "create", "update", "upsert", "delete")
+    ),
+)
+"""Attributes of ours that carry no field of the record, and those with a closed list of values. All others have the
+type and text of the field that they carry."""
