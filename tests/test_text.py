@@ -2,7 +2,7 @@
 
 import pytest
 
-from runreel.text import one_line, printable
+from runreel.text import many, one_line, printable
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,8 @@ def test_one_line_folds_white_space_and_cuts_with_an_ellipsis() -> None:
     assert one_line("a\n  b\tc") == "a b c"
     assert one_line("abcdef", 4) == "abc…"
     assert one_line("abcd", 4) == "abcd"
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 spans"), (1, "1 span"), (2, "2 spans"), (1200, "1,200 spans")])
+def test_things_are_counted_in_words(number, text):
+    assert many(number, "span") == text

@@ -18,6 +18,11 @@ def one_line(text: str, width: int = 0) -> str:
     return line[: width - 1] + "…" if width and len(line) > width else line
 
 
+def many(number: int, what: str) -> str:
+    """Count things: 1 span, 2 spans, 1,200 spans."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

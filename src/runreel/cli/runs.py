@@ -9,6 +9,7 @@ from pathlib import Path
 from runreel.cli import common
 from runreel.errors import UsageError
 from runreel.storage import RunQuery
+from runreel.text import many
 from runreel.values import DEFAULT_TENANT
 
 _RUN = "a run id, a trace id, a prefix of either, or `last`"
@@ -172,15 +173,15 @@ def _import(args: argparse.Namespace) -> int:
             }
         )
     else:
-        traces = f"{result.spans} spans of {len(result.trace_ids)} traces, {result.logs} log records"
-        print(f"imported {result.requests} requests: {traces}")
-        for number, what in (
-            (result.repeated, "repeated requests (another encoding, or sent again) counted once"),
-            (result.skipped, "files skipped: not OTLP"),
-            (result.rejected, "spans or log records rejected: see the reasons above"),
+        spans = f"{many(result.spans, 'span')} of {many(len(result.trace_ids), 'trace')}"
+        print(f"imported {many(result.requests, 'request')}: {spans}, {many(result.logs, 'log record')}")
+        for number, what, why in (
+            (result.repeated, "repeated request", " (another encoding, or sent again), counted once"),
+            (result.skipped, "file", " skipped: not OTLP"),
+            (result.rejected, "record", " rejected: not a valid span or log record"),
         ):
             if number:
-                print(f"  {number} {what}")
+                print(f"  {many(number, what)}{why}")
     for failure in result.failed:
         print(f"runreel: {failure}", file=sys.stderr)
     return 1 if result.failed else 0

@@ -9,7 +9,7 @@ from rich.tree import Tree
 
 from runreel.runs.document import iso, plain, summarise
 from runreel.terminal import draw, fitted, fold
-from runreel.text import one_line, printable
+from runreel.text import many, one_line, printable
 from runreel.values import Ref, Run, RunSummary, Step, Value
 
 _HEAD = ("RUN", "STARTED (UTC)", "AGENT", "OUTCOME", "MODEL", "TOOLS", "RETR", "REPLAYABLE")
@@ -75,9 +75,9 @@ def tree(console: Console, run: Run, *, payloads: bool = False) -> None:
     head.append("open" if run.open else run.outcome, _STYLE.get(run.outcome, ""))
     head.append("  replayable: ").append(run.replayable, _STYLE[run.replayable])
     fold(console, head, 2)
-    counts = f"{_many(summary.model_calls, 'model call')}, {_many(summary.tool_calls, 'tool call')}"
+    counts = f"{many(summary.model_calls, 'model call')}, {many(summary.tool_calls, 'tool call')}"
     if summary.retrievals:
-        counts += f", {_many(summary.retrievals, 'retrieval')}"
+        counts += f", {many(summary.retrievals, 'retrieval')}"
     span = max(0, run.ended_ns - run.started_ns)
     fold(console, Text(f"  {counts}; started {_moment(run.started_ns)} UTC, took {duration(span)}"), 4)
     for label, text in _about(run):
@@ -196,7 +196,3 @@ def _whole(run: Run, ref: Ref) -> str:
         return ref.state
     value = run.value(ref)
     return printable(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False, indent=2))
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

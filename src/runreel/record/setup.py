@@ -71,7 +71,10 @@ def configure(*, agent: str, code_version: str = "", endpoint: str | None = None
     if isinstance(provider, trace.ProxyTracerProvider):
         made = safely("exporter", lambda: _provider(endpoint), None)
         if made is None:
-            _log.warning("runreel: nothing is recorded: no OTLP exporter could be set up")
+            _log.warning(
+                "runreel: nothing is recorded: no OTLP exporter could be set up; install one, such as "
+                "opentelemetry-exporter-otlp-proto-grpc, or see OTEL_EXPORTER_OTLP_PROTOCOL"
+            )
             return
         trace.set_tracer_provider(made)
         provider = made
