@@ -96,8 +96,8 @@ A call is a `retry` where the same tool failed before; an answer after nothing b
 ## Scores and flags
 
 `gen_ai.evaluation.result` events, on spans or as log events, are the run's `scores`: name, value, label, the step that
-they stand on. Bad feedback of a user (a name with `feedback` or `thumb` in it, a label such as `bad`, or a value of 0 or
-below) makes the outcome of a run that looked well `user_flagged`. `runreel runs flag RUN` adds a log event
+they stand on. Bad feedback of a user (a name with `feedback` or `thumb` in it, a label such as `bad`, or a value of 0
+or below) makes the outcome of a run that looked well `user_flagged`. `runreel runs flag RUN` adds a log event
 `replay.run.flag`; a person's flag counts always, and all of them are listed in `flagged`.
 
 `docs/run.schema.json` is the JSON Schema of a run document, `docs/replay-registry.yaml` has the `replay.*` names in
