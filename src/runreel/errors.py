@@ -54,7 +54,7 @@ class DecodeError(RunReelError):
     """A request that is not OTLP, or too large.
 
     Attributes:
-        code: `malformed`, `unsupported_media_type`, `unsupported_encoding` or `too_large`.
+        code: `malformed`, `wrong_path`, `unsupported_media_type`, `unsupported_encoding` or `too_large`.
     """
 
     def __init__(self, message: str, code: str = "malformed") -> None:

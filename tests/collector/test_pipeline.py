@@ -123,3 +123,23 @@ def test_big_and_small_requests_are_told_apart():
     _, store, _ = run(work)
 
     assert len(store.batches) == 1
+
+
+def test_what_is_unusual_in_what_was_taken_is_counted_by_service():
+    body = build.req(build.agent(), build.agent(), res={"service.name": "shop"})
+    body.resource_spans[0].scope_spans[0].spans[0].name = "other"
+    body.resource_spans[0].scope_spans[0].spans[1].attributes.append(
+        body.resource_spans[0].scope_spans[0].spans[1].attributes[0]
+    )
+    counts = Telemetry()
+
+    async def go():
+        pipeline = Pipeline({"traces": Route(Plain(), {"store": Store()})}, counts)
+        await pipeline.start()
+        await pipeline.consume(request(body.SerializeToString()), Admission(2**20).lease())
+        await pipeline.shutdown()
+
+    asyncio.run(go())
+
+    assert counts.snapshot()["runreel_unusual_items{service=shop,what=duplicate_key}"] == 1
+    assert counts.snapshot()["runreel_unusual_items{service=shop,what=id_clash}"] == 1

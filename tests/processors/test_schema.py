@@ -67,3 +67,13 @@ def test_processing_twice_changes_nothing() -> None:
     assert twice.spans == once.spans
     assert twice.facts == once.facts
     assert len(twice.rejected) == len(once.rejected)
+
+
+def test_what_is_unusual_is_marked_once_however_often_the_span_passes() -> None:
+    span = make_span({"acme.llm.model": "x"}, marks=("utf8_repaired",), end_ns=0)
+
+    once = Schema().process(RawBatch("default", (span,)))
+    twice = Schema().process(once)
+
+    assert once.spans[0].marks == ("utf8_repaired", "time:no_end", "unknown_dialect")
+    assert twice.spans == once.spans

@@ -14,11 +14,20 @@ from runreel.collector.admission import Lease
 from runreel.collector.commit import Committer, Exporters
 from runreel.collector.logs import describe
 from runreel.collector.telemetry import Telemetry
+from runreel.collector.unusual import Services, unusual
 from runreel.component import Exporter
 from runreel.errors import DecodeError, RetryableError
 from runreel.values import DEFAULT_TENANT, RawBatch, Rejection, SplitBatch
 
 _HASH_INLINE_BYTES = 256 * 1024  # above it hashing would hold up the event loop noticeably
+_OTHER: Mapping[otlp.Signal, tuple[otlp.Signal, bytes]] = {
+    "traces": ("logs", b'"resourceLogs"'),
+    "logs": ("traces", b'"resourceSpans"'),
+}
+_WRONG_PATH: Mapping[otlp.Signal, str] = {
+    "logs": "these are log records, sent where spans go: send them to /v1/logs, over gRPC LogsService/Export",
+    "traces": "these are spans, sent where log records go: send them to /v1/traces, over gRPC TraceService/Export",
+}
 _log = logging.getLogger(__name__)
 
 
@@ -57,6 +66,7 @@ class Pipeline:
     def __init__(self, routes: Mapping[otlp.Signal, Route], counts: Telemetry, workers: int = 2) -> None:
         self._routes = routes
         self._counts = counts
+        self._services = Services()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="runreel-worker")
         self._processing = 0
         self._committer = Committer(counts, lambda: self._processing)
@@ -133,6 +143,7 @@ class Pipeline:
         if request.gzipped:
             body = otlp.gunzip(body, request.limit_bytes)
             lease.grow(len(body) - len(request.body))
+        _check_path(request, body)
         try:
             raw = otlp.decode(request.signal, body, request.encoding, request.tenant)
             return self._routes[request.signal].chain.process(raw)
@@ -148,9 +159,22 @@ class Pipeline:
         self._counts.add(telemetry.ACCEPTED_LOGS, len(batch.logs))
         for rejection in batch.rejected:
             self._counts.add(telemetry.REJECTED, signal=rejection.signal, reason=rejection.reason)
+        for (service, what), count in unusual(batch, self._services).items():
+            self._counts.add(telemetry.UNUSUAL, count, service=service, what=what)
 
     def _exporters(self) -> dict[str, Exporter]:
         return {name: exporter for route in self._routes.values() for name, exporter in route.exporters.items()}
+
+
+def _check_path(request: Request, body: bytes) -> None:
+    """Raise DecodeError where a request came on the other signal's path: read as what it is not, next to nothing of it
+    would be found, and the rest lost without a word."""
+    other, what = _OTHER[request.signal]
+    # In JSON the names tell; only a body that has the other's name somewhere is worth a look.
+    if request.encoding == "json" and what not in body:
+        return
+    if otlp.sniff(body) == (other, request.encoding):
+        raise DecodeError(_WRONG_PATH[other], "wrong_path")
 
 
 def _digest(name: bytes, body: bytes) -> bytes:

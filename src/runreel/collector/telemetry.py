@@ -12,9 +12,12 @@ REQUESTS = "runreel_requests"
 ACCEPTED_SPANS = "receiver_accepted_spans"
 ACCEPTED_LOGS = "receiver_accepted_log_records"
 REFUSED = "runreel_refused_requests"
-"""Requests not taken, by reason (`malformed`, `too_large`, `unsupported_media_type`, `unsupported_encoding`)."""
+"""Requests not taken, by reason (`malformed`, `too_large`, `unsupported_media_type`, `unsupported_encoding`,
+`wrong_path`)."""
 REJECTED = "runreel_rejected_items"
 """Single spans and log records not taken, by reason; the rest of their request was."""
+UNUSUAL = "runreel_unusual_items"
+"""Spans and log records that were taken and are out of the ordinary, by service and by what (collector/unusual.py)."""
 JOINED = "runreel_joined_requests"
 """Requests answered together with an equal one that was in flight."""
 METRICS_DROPPED = "runreel_metrics_requests_dropped"
@@ -33,6 +36,7 @@ NAMES = (
     ACCEPTED_LOGS,
     REFUSED,
     REJECTED,
+    UNUSUAL,
     JOINED,
     METRICS_DROPPED,
     COMMITS,

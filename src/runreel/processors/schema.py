@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from runreel.semconv.recognise import recognise
+from runreel.semconv.unusual import marks
 from runreel.values import Facts, RawBatch, Rejection, Span
 
 _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
@@ -17,7 +18,8 @@ class Schema:
     """The first processor. Pure: no I/O, no task, no clock; the same batch twice gives the same result."""
 
     def process(self, batch: RawBatch) -> RawBatch:
-        """Return the batch with one Facts a span; spans with an invalid id become rejections, odd times are marked."""
+        """Return the batch with one Facts a span; spans with an invalid id become rejections, and what
+        is unusual about the others is marked."""
         spans: list[Span] = []
         facts: list[Facts] = []
         rejected = list(batch.rejected)
@@ -25,19 +27,22 @@ class Schema:
             if not (_TRACE_ID.fullmatch(span.key.trace_id) and _SPAN_ID.fullmatch(span.key.span_id)):
                 rejected.append(Rejection("span", "invalid_id"))
                 continue
-            marked = _marked(span)
-            spans.append(marked)
-            facts.append(recognise(marked))
+            known = recognise(span)
+            spans.append(_marked(span, known))
+            facts.append(known)
         return replace(batch, spans=tuple(spans), facts=tuple(facts), rejected=tuple(rejected))
 
 
-def _marked(span: Span) -> Span:
-    """Mark times that give no duration, so that no sum ever takes them for one."""
-    odd = ""
+def _marked(span: Span, facts: Facts) -> Span:
+    """Mark what is out of the ordinary, so that it is counted and can be looked for."""
+    new = [mark for mark in (*_odd_time(span), *marks(span, facts)) if mark not in span.marks]
+    return replace(span, marks=(*span.marks, *new)) if new else span
+
+
+def _odd_time(span: Span) -> tuple[str, ...]:
+    """Name a time that gives no duration, so that no sum ever takes it for one."""
     if span.end_ns == 0:
-        odd = "time:no_end"
-    elif span.end_ns < span.start_ns:
-        odd = "time:end_before_start"
-    elif max(span.start_ns, span.end_ns) > _FAR_NS:
-        odd = "time:out_of_range"
-    return replace(span, marks=(*span.marks, odd)) if odd and odd not in span.marks else span
+        return ("time:no_end",)
+    if span.end_ns < span.start_ns:
+        return ("time:end_before_start",)
+    return ("time:out_of_range",) if max(span.start_ns, span.end_ns) > _FAR_NS else ()

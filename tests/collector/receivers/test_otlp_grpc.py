@@ -104,6 +104,22 @@ def test_what_cannot_be_decoded_is_refused_for_good_without_an_echo(store, chann
     assert store.batches == []
 
 
+@pytest.mark.parametrize(
+    ("method", "body", "right"),
+    [
+        (TRACES, build.logs_req(build.log("gen_ai.choice", body="x")).SerializeToString(), "LogsService/Export"),
+        (LOGS, BYTES, "TraceService/Export"),
+    ],
+)
+def test_what_came_to_the_other_signals_service_is_told_where_it_belongs(running, store, channel, method, body, right):
+    error = refused(channel.unary_unary(method), body)
+
+    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert right in error.details()
+    assert store.batches == []
+    assert running.counts["runreel_refused_requests{reason=wrong_path,transport=grpc}"] > 0
+
+
 def test_a_body_of_70_mb_is_refused_with_limit_and_size(running, store, channel):
     body = build.req(build.tool("00000000000000c1", "", "read", {}, "A" * 70_000_000)).SerializeToString()
 

@@ -183,6 +183,41 @@ def test_what_cannot_be_decoded_is_refused_for_good_without_an_echo(running, sto
     assert store.batches == []
 
 
+LOGS = build.logs_req(build.log("gen_ai.choice", sid=build.ROOT, body=PLANTED))
+ASTRAY = {
+    "/v1/traces": (LOGS.SerializeToString(), json.dumps(build.otlp_json(LOGS)).encode(), "/v1/logs"),
+    "/v1/logs": (BYTES, TEXT, "/v1/traces"),
+}
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("content_type", [PROTOBUF, JSON])
+@pytest.mark.parametrize("path", ASTRAY)
+def test_what_came_on_the_other_signals_path_is_told_where_it_belongs(running, store, path, content_type, zipped):
+    protobuf, text, right = ASTRAY[path]
+    body = protobuf if content_type == PROTOBUF else text
+    before = running.counts.get("runreel_refused_requests{reason=wrong_path,transport=http}", 0)
+
+    headers = {"Content_Encoding": "gzip"} if zipped else {}
+    answer = ask(running.http + path, gzip.compress(body) if zipped else body, content_type, **headers)
+
+    assert (answer.status, answer.content_type) == (400, content_type)
+    code, message = status_of(answer)
+    assert code == 3
+    assert right in message
+    assert PLANTED not in message
+    assert store.batches == []
+    assert running.counts["runreel_refused_requests{reason=wrong_path,transport=http}"] == before + 1
+    assert ask(running.http + right, body, content_type).status == 200
+
+
+def test_spans_whose_content_quotes_a_logs_request_are_spans(running, store):
+    quoting = build.req(build.tool("00000000000000c1", build.ROOT, "read", {}, '{"resourceLogs": []}'))
+
+    assert ask(f"{running.http}/v1/traces", json.dumps(build.otlp_json(quoting)).encode(), JSON).status == 200
+    assert len(store.spans) == 1
+
+
 @pytest.mark.parametrize(
     ("body", "content_type", "headers", "said"),
     [

@@ -9,6 +9,7 @@ from runreel.errors import DecodeError, PermanentError, RetryableError, StoreErr
     [
         (DecodeError("x"), refusal.INVALID_ARGUMENT, 400, None),
         (DecodeError("x", "a code of tomorrow"), refusal.INVALID_ARGUMENT, 400, None),
+        (DecodeError("x", "wrong_path"), refusal.INVALID_ARGUMENT, 400, None),
         (DecodeError("x", "too_large"), refusal.RESOURCE_EXHAUSTED, 413, None),
         (DecodeError("x", "unsupported_media_type"), refusal.INVALID_ARGUMENT, 415, None),
         (DecodeError("x", "unsupported_encoding"), refusal.UNIMPLEMENTED, 415, None),

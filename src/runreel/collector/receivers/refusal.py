@@ -10,6 +10,7 @@ MAX_MESSAGE_CHARS = 300
 INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE = 3, 5, 8, 12, 13, 14
 _DECODE = {
     "malformed": (INVALID_ARGUMENT, 400),
+    "wrong_path": (INVALID_ARGUMENT, 400),
     "too_large": (RESOURCE_EXHAUSTED, 413),  # without RetryInfo: the client must not send it again
     "unsupported_media_type": (INVALID_ARGUMENT, 415),
     "unsupported_encoding": (UNIMPLEMENTED, 415),
