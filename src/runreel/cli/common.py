@@ -31,8 +31,14 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def open_store(args: argparse.Namespace) -> RunStore:
-    """Open the store that the options name, and say which it is where a person reads along."""
-    from runreel.components import open_runs
+    """Open the store that the options name; where no collector answers for it, a person who reads along is told."""
+    from runreel.runs import discovery
+    from runreel.runs.remote import RemoteRuns
+
+    running = discovery.find(args.home, say=lambda _: None)  # what there is to say, `open_runs` says
+    if running is not None:
+        return RemoteRuns(running.api, running.token)
+    from runreel.components import open_runs  # imports what stores need: a command that asks does not wait for it
 
     return open_runs(args.home, say=say)
 

@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Any
 
 from runreel.errors import CorruptError, NotFoundError, StoreError, UsageError
-from runreel.runs import reel
 from runreel.runs.document import summary_from_document
 from runreel.storage import RunQuery
 from runreel.values import Run, RunSummary
@@ -55,6 +54,8 @@ class RemoteRuns:
 
     def run(self, tenant: str, run_id: str) -> Run:
         """Load a run, every part and payload checked here against its hash."""
+        from runreel.runs import reel  # assembles, which a list does not: it would wait for the imports
+
         store = reel.open_reel(self.reel(tenant, run_id), f"{self._api}/api/v1/runs/{run_id}/reel", tenant)
         return store.run(tenant, run_id)
 
@@ -64,6 +65,8 @@ class RemoteRuns:
 
     def part(self, tenant: str, sha256: str) -> bytes:  # noqa: ARG002
         """Return one part, verified."""
+        from runreel.runs import reel
+
         data = self._bytes(f"/api/v1/parts/{_quoted(sha256)}")
         reel.check(data, sha256, f"part from {self._api}")
         return data
