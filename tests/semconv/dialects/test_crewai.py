@@ -2,21 +2,51 @@ import json
 
 import pytest
 
-from runreel.semconv.dialects import crewai
 from runreel.semconv.reading import Reading, dialect_of, read
 from runreel.semconv.view import View
 from runreel.values import Kind, Value
-from span_kit import make_span
+from span_kit import captured_run, counts, make_span, of_kind
 
 
 def reading(attributes: dict[str, Value], scope: str = "crewai") -> Reading:
     return read(View(make_span(attributes, scope=scope)))
 
 
-def test_it_is_known_by_its_scope_or_its_keys_and_not_yet_verified() -> None:
+def test_it_is_known_by_its_scope_or_its_keys() -> None:
     assert dialect_of(View(make_span({}, scope="crewai"))).name == "crewai"
     assert dialect_of(View(make_span({"crewai.crew.id": "c"}))).name == "crewai"
-    assert not crewai.DIALECT.verified
+
+
+def test_the_weather_is_three_model_calls_and_three_tool_calls() -> None:
+    run = captured_run("crewai/native")
+
+    assert counts(run) == (3, 3)
+    assert run.replayable == "full"
+    assert run.agent_id == "weather-crew"
+    assert {step.fields["pairing"] for step in of_kind(run, "tool")} == {"inferred"}
+    assert [step.name for step in of_kind(run, "agent")] == ["weather-crew", "weather-crew", "Weather Agent"]
+    assert str(run.value(run.final_output)).startswith("Lisbon is 21.5 C")
+
+
+def test_the_model_that_answered_is_a_copy_of_the_one_asked_for_and_the_crews_null_is_no_question() -> None:
+    run = captured_run("crewai/native")
+    call = of_kind(run, "llm")[0]
+
+    assert (call.fields["model_requested"], call.fields.get("model")) == ("gpt-4o-mini", None)
+    assert run.steps[0].input.state == "absent"
+    assert "[scenario:weather] Hi, I'm Dana" in str(run.value(run.user_input))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "wanted"),
+    [
+        ({"crewai.crew.inputs": '{"city": "Oslo"}'}, '{"city": "Oslo"}'),
+        ({"crewai.crew.inputs": "null", "crewai.task.description": "Weather?"}, "Weather?"),
+        ({"crewai.flow.inputs": "{}", "gen_ai.input.messages": "null"}, None),
+    ],
+)
+def test_what_a_crew_was_given(attributes: dict[str, Value], wanted: Value) -> None:
+    assert reading({"gen_ai.operation.name": "invoke_workflow", **attributes}).input.value == wanted
 
 
 def test_other_instrumentations_of_crewai_keep_their_dialect() -> None:

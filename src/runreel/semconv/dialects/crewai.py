@@ -3,11 +3,12 @@
 The scope `crewai.telemetry` is product telemetry for the vendor, and no record of a run.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
-from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source
-from runreel.semconv.view import View
-from runreel.values import Kind
+from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source, read_keys
+from runreel.semconv.view import ABSENT, Found, View
+from runreel.values import Kind, Value
 
 _VENDOR: Final = "crewai.telemetry"
 # What a span is, where no operation says so; the most special key first.
@@ -25,6 +26,9 @@ _TELLING: Final[tuple[tuple[str, Kind], ...]] = (
     ("crewai.crew.", "agent"),
     ("crewai.flow.", "agent"),
 )
+
+_GIVEN: Final = ("crewai.crew.inputs", "crewai.flow.inputs", "crewai.task.description")
+_NOTHING: Final = (None, "null", "{}")
 
 
 def _claims(view: View) -> bool:
@@ -44,6 +48,20 @@ def _kind(view: View) -> tuple[Kind, str] | None:
     return next(((kind, start) for start, kind in _TELLING if any(key.startswith(start) for key in keys)), None)
 
 
+def _given(view: View) -> Found:
+    found = read_keys(view, [key for key in _GIVEN if view.get(key) not in _NOTHING], "value")
+    if found.state != "absent":
+        return found
+    asked = read_keys(view, ("gen_ai.input.messages",), "messages")
+    texts = [part.get("content") for part in _parts_in(asked.value)]
+    return ABSENT if texts and all(text in _NOTHING for text in texts) else asked
+
+
+def _parts_in(messages: Value) -> list[Mapping[str, Value]]:
+    listed = [one.get("parts") for one in messages if isinstance(one, Mapping)] if isinstance(messages, tuple) else []
+    return [part for parts in listed if isinstance(parts, tuple) for part in parts if isinstance(part, Mapping)]
+
+
 _ALWAYS: Final = (
     "leave CrewAI's tracing on at the sender; where a value was cut, raise CREWAI_OTEL_MAX_ATTR_BYTES "
     "(384 KiB if unset)"
@@ -56,13 +74,13 @@ DIALECT = Dialect(
     kind=_kind,
     scalars={
         "agent.name": (
-            "gen_ai.agent.name",
-            "gen_ai.workflow.name",
             "crewai.agent.role",
+            "gen_ai.workflow.name",
             "crewai.task.name",
             "crewai.method.name",
             "crewai.crew.name",
             "crewai.flow.name",
+            "gen_ai.agent.name",
         ),
         "llm.usage.reasoning": ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
         "tool.name": ("gen_ai.tool.name", "crewai.mcp.tool_name"),
@@ -71,7 +89,7 @@ DIALECT = Dialect(
         "run.agent_id": ("crewai.crew.name", "crewai.flow.name", "crewai.agent.role"),
     },
     contents={
-        "agent.input": Source(("crewai.crew.inputs", "crewai.flow.inputs", "crewai.task.description")),
+        "agent.input": Source((*_GIVEN, "gen_ai.input.messages"), read=_given),
         "agent.output": Source(
             ("crewai.crew.output", "crewai.flow.result", "crewai.task.output", "crewai.method.result")
         ),
@@ -92,5 +110,6 @@ DIALECT = Dialect(
     ),
     coded={"memory.op": ("crewai.memory.query", "crewai.memory.value")},
     switches=(Switch("crewai", _ALWAYS, _ALWAYS),),
-    verified=False,
+    # The model that answered is a copy of the one that was asked for; the crew's input is `null` where it has none.
+    hides=frozenset({"llm.model", "agent.input"}),
 )
