@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runreel.processors.redact.jsontext import Offsets, container_end, decode, is_schema, looks_like_json, tokens
+from runreel.processors.redact.jsontext import (
+    Offsets,
+    Token,
+    container_end,
+    decode,
+    is_schema,
+    looks_like_json,
+    settled,
+    tokens,
+)
 
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(st.characters())),
@@ -112,3 +121,19 @@ def test_deep_nesting_takes_no_stack() -> None:
 
 def test_a_quote_that_never_closes_is_text_at_once() -> None:
     assert tokens('{"' + 'a\\"' * 100_000) is None
+
+
+@pytest.mark.parametrize("text", ['["a", "b"]', '{"a": ["b" ], "c": 1}', '["a"}', '["a"],"b"'])
+def test_behind_what_closes_a_string_off_the_rest_is_taken_apart_alike(text: str) -> None:
+    found = tokens(text)
+    assert found is not None
+    for number, token in enumerate(found):
+        place = settled(text, token) if token.kind == "string" else None
+        if place is not None:
+            rest = tokens(text, place)
+            assert [token[:3] for token in rest or ()] == [token[:3] for token in found[number + 1 :]]
+
+
+@pytest.mark.parametrize("text", ['["a": 1]', '["a"', '["a" "b"]', '["a"x'])
+def test_a_string_that_nothing_closes_off_is_not_settled(text: str) -> None:
+    assert settled(text, Token("string", 2, 3, "[")) is None

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runreel.processors.redact.memo import Memo
+from runreel.processors.redact.memo import Memo, encoded
 
 
 def test_the_least_recently_used_goes_first() -> None:
@@ -28,3 +28,26 @@ def test_keys_do_not_hold_the_text_and_differ_between_memos(text: str) -> None:
 
 def test_lone_surrogates_have_keys() -> None:
     assert Memo[int](2, "1").key("\ud800") != Memo[int](2, "1").key("?")
+
+
+def test_a_heavy_result_takes_the_room_of_several() -> None:
+    memo: Memo[int] = Memo(3, "1")
+    a, b, c = (memo.key(text) for text in "abc")
+    memo.put(a, 1)
+    memo.put(b, 2, 2)
+    memo.put(b, 2, 1)
+    memo.put(c, 3, 2)
+
+    assert [memo.get(key) for key in (a, b, c)] == [None, 2, 3]
+    memo.put(a, 1, 4)
+
+    assert len(memo) == 0
+
+
+def test_a_key_may_be_made_in_pieces() -> None:
+    memo: Memo[int] = Memo(2, "1")
+    hasher = memo.hasher()
+    hasher.update(encoded("a\ud800"))
+    hasher.update(encoded("b"))
+
+    assert hasher.digest() == memo.key("a\ud800b")

@@ -1,6 +1,6 @@
 import pytest
 
-from runreel.processors.redact.names import is_structural, personal_number, says_personal
+from runreel.processors.redact.names import is_structural, numbers_are, personal_number, says_personal
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,10 @@ def test_few_numbers_may_be_personal(written: str, name: str, digits: str | None
 def test_names_of_people_s_numbers() -> None:
     assert says_personal("mobilePhone")
     assert not says_personal("telemetry")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("phone_ms", "personal"), ("created_at", "counts"), ("n", "any"), ("", "any")]
+)
+def test_all_that_a_name_says_of_numbers(name: str, kind: str) -> None:
+    assert numbers_are(name) == kind

@@ -16,6 +16,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_CLOSED_OFF = re.compile(r"\"\s*+[,\]}]")
 _CLOSERS = {"{": "}", "[": "]", '"': '"'}
 SCHEMA_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 
@@ -36,12 +37,14 @@ def looks_like_json(text: str) -> bool:
     return closer is not None and len(text) > 1 and text[-64:].rstrip()[-1:] == closer
 
 
-def tokens(text: str) -> list[Token] | None:
-    """Return the keys, strings and numbers of a text made of JSON tokens; None where it is made of anything else."""
+def tokens(text: str, at: int = 0) -> list[Token] | None:
+    """Return the keys, strings and numbers of a text made of JSON tokens; None where it is made of anything else.
+
+    Where `at` is given, a `settled` place, only those behind it.
+    """
     found: list[Token] = []
     add = found.append
     match = _TOKEN.match
-    at = 0
     while (token := match(text, at)) is not None:
         at = token.end()
         if found and found[-1].kind != "key" and not token["gap"].strip() and token["end"] is None:
@@ -55,6 +58,15 @@ def tokens(text: str) -> list[Token] | None:
             add(Token("end", at, at, token["gap"]))
             return found
     return None
+
+
+def settled(text: str, string: Token) -> int | None:
+    """Return the place behind a string and what closes it off; None where something else follows.
+
+    What stands before is taken apart in the same way whatever stands behind.
+    """
+    match = _CLOSED_OFF.match(text, string.end)
+    return match.end() if match else None
 
 
 def decode(text: str, start: int, end: int) -> str | None:

@@ -4,13 +4,14 @@ import secrets
 from collections import OrderedDict
 from hashlib import blake2b
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 V = TypeVar("V")
+Hasher: TypeAlias = blake2b
 
 
 class Memo(Generic[V]):
-    """Remembers at most `size` results. Thread-safe.
+    """Remembers results of at most `size` in all; one counts 1 where nothing else is said. Thread-safe.
 
     Keys are keyed cryptographic hashes: no text stays in memory for it, and nobody can craft two texts of which one
     inherits the other's clean verdict. `version` separates the results of one set of rules from another's.
@@ -19,28 +20,40 @@ class Memo(Generic[V]):
     def __init__(self, size: int, version: str) -> None:
         self._size = size
         self._base = blake2b(version.encode(), digest_size=16, key=secrets.token_bytes(32))
-        self._entries: OrderedDict[bytes, V] = OrderedDict()
+        self._entries: OrderedDict[bytes, tuple[V, int]] = OrderedDict()
+        self._held = 0
         self._lock = Lock()
+
+    def hasher(self) -> Hasher:
+        """Return what makes a key of text that comes in pieces."""
+        return self._base.copy()
 
     def key(self, text: str) -> bytes:
         """Return the key of a text, lone surrogates included."""
-        digest = self._base.copy()
-        digest.update(text.encode("utf-8", "surrogatepass"))
-        return digest.digest()
+        hasher = self.hasher()
+        hasher.update(encoded(text))
+        return hasher.digest()
 
     def get(self, key: bytes) -> V | None:
         with self._lock:
             found = self._entries.get(key)
-            if found is not None:
-                self._entries.move_to_end(key)
-            return found
-
-    def put(self, key: bytes, value: V) -> None:
-        with self._lock:
-            self._entries[key] = value
+            if found is None:
+                return None
             self._entries.move_to_end(key)
-            if len(self._entries) > self._size:
-                self._entries.popitem(last=False)
+            return found[0]
+
+    def put(self, key: bytes, value: V, weight: int = 1) -> None:
+        with self._lock:
+            before = self._entries.pop(key, None)
+            self._entries[key] = value, weight
+            self._held += weight - (before[1] if before else 0)
+            while self._held > self._size:
+                self._held -= self._entries.popitem(last=False)[1][1]
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def encoded(text: str) -> bytes:
+    """Return what a hasher reads of a text."""
+    return text.encode("utf-8", "surrogatepass")

@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from functools import lru_cache
+from typing import Literal
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
@@ -64,12 +65,20 @@ def personal_number(written: str, name: str) -> str | None:
     match = _NUMBER.match(written)
     if match is None:
         return None
-    words = _words(name)
-    if says_personal(name):
+    kind = numbers_are(name)
+    if kind == "personal":
         return match[1]
-    return None if len(match[1]) < _CARD_LENGTH or (words and words[-1] in _COUNTING_WORDS) else match[1]
+    return None if len(match[1]) < _CARD_LENGTH or kind == "counts" else match[1]
 
 
 def says_personal(name: str) -> bool:
     """Tell whether a name announces numbers of people: phones, cards, social security."""
-    return not _PERSONAL_WORDS.isdisjoint(_words(name))
+    return numbers_are(name) == "personal"
+
+
+def numbers_are(name: str) -> Literal["personal", "counts", "any"]:
+    """Return what a name says of numbers under it: all that matters of it for them."""
+    words = _words(name)
+    if not _PERSONAL_WORDS.isdisjoint(words):
+        return "personal"
+    return "counts" if words and words[-1] in _COUNTING_WORDS else "any"

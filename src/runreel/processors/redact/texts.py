@@ -10,9 +10,10 @@ from runreel.canonical.tokens import make_token
 from runreel.processors.redact import jsontext
 from runreel.processors.redact.budget import Budget
 from runreel.processors.redact.edits import Edit, Edits, apply, json_escaped
+from runreel.processors.redact.growing import Growing, Start, Stop, noted
 from runreel.processors.redact.jsontext import Offsets, Token
 from runreel.processors.redact.memo import Memo
-from runreel.processors.redact.names import personal_number, says_personal
+from runreel.processors.redact.names import numbers_are, personal_number, says_personal
 from runreel.processors.redact.search import Search, Spot
 from runreel.processors.redact.settings import RULES_VERSION, RedactSettings
 from runreel.processors.redact.suppress import NO_CONTEXT, Context, context
@@ -44,6 +45,7 @@ class Texts:
         self._search = search
         version = f"{RULES_VERSION} {settings!r}"
         self._memo: Memo[Edits] = Memo(settings.memo_size, version)
+        self._growing = Growing(settings.memo_size, version)
 
     def edits(self, text: str, name: str, budget: Budget) -> Edits:
         """Return what must be replaced in a text that stands under `name`."""
@@ -63,28 +65,37 @@ class Texts:
         if len(text) < 3:
             return ()
         where = context(name)
-        key = self._memo.key(f"{int(where.version)}{int(where.ssn)}{int(depth < _DEEPEST)}{text}")
+        mark = f"{int(where.version)}{int(where.ssn)}{int(depth < _DEEPEST)} {numbers_are(name)} "
+        start = self._growing.start(mark, text)
+        key = start.key(text)
         known = self._memo.get(key)
         if known is None:
-            known = self._fresh(text, name, where, depth, budget)
+            known = self._fresh(text, start, name, where, depth, budget)
             self._memo.put(key, known)
         return known
 
-    def _fresh(self, text: str, name: str, where: Context, depth: int, budget: Budget) -> Edits:
+    def _fresh(self, text: str, start: Start, name: str, where: Context, depth: int, budget: Budget) -> Edits:
         if depth < _DEEPEST and jsontext.looks_like_json(text):
-            found = jsontext.tokens(text)
-            edits = None if found is None else self._json(text, found, name, depth, budget)
-            if edits is not None:
+            found = jsontext.tokens(text, start.length)
+            stops: list[Stop] = []
+            first = start.stop.name if start.stop else name
+            new = None if found is None else self._json(text, found, first, depth, budget, stops)
+            if new is not None:
+                edits = (*start.edits, *new)
+                self._growing.put(start, text, stops, edits)
                 return edits
         return self._plain([(text, where)], depth, budget)[0]
 
     # --- JSON ---------------------------------------------------------------------------------------------------
 
-    def _json(self, text: str, found: list[Token], name: str, depth: int, budget: Budget) -> Edits | None:
-        """Return the edits of a text made of JSON tokens; None where a literal is not JSON's after all."""
+    def _json(
+        self, text: str, found: list[Token], name: str, depth: int, budget: Budget, stops: list[Stop]
+    ) -> Edits | None:
+        """Return the edits of a text made of JSON tokens, and add where a longer text may start; None where a literal
+        is not JSON's after all. `name` is that of what comes before the first key."""
         out: list[Edit] = []
         pieces: list[_Piece] = []
-        number = 0
+        number = settled = 0
         while found[number].kind != "end":
             token = found[number]
             if token.kind == "key":
@@ -96,7 +107,8 @@ class Texts:
                     pieces.append(_Piece(token, decoded, NO_CONTEXT))
                 rule = sensitive_key(decoded)
                 if rule is not None:
-                    number = _take_value(text, found, number + 1, rule, out, pieces)
+                    number, seen = _take_value(text, found, number + 1, rule, out, pieces)
+                    settled = max(settled, seen)
                     continue
             elif token.kind == "number":
                 digits = personal_number(text[token.start : token.end], name)
@@ -104,6 +116,8 @@ class Texts:
                     pieces.append(_Piece(token, digits, context(name), says_personal(name)))
             elif not self._literal(text, token, name, depth, budget, out, pieces):
                 return None
+            elif number >= settled and _PLAIN_KEY.match(name) and (place := jsontext.settled(text, token)):
+                noted(stops, Stop(place, name))
             number += 1
         self._pieces(text, pieces, depth, budget, out)
         return tuple(sorted(out))
@@ -190,8 +204,11 @@ def _is_whole_number(piece: _Piece, edits: Edits) -> bool:
     return whole and (piece.named or edits[0].labels == ("CARD",))
 
 
-def _take_value(text: str, found: list[Token], first: int, rule: str, out: list[Edit], pieces: list[_Piece]) -> int:
-    """Cover the whole value under a telling key; return the number of the token to go on with.
+def _take_value(
+    text: str, found: list[Token], first: int, rule: str, out: list[Edit], pieces: list[_Piece]
+) -> tuple[int, int]:
+    """Cover the whole value under a telling key; return the number of the token to go on with, and that of the last
+    one that was looked at.
 
     Of objects and arrays every string and number is covered, so that structure and keys stay. true, false and null say
     nothing; a schema describes a secret and holds none; a model's log probabilities have a `token` each.
@@ -204,17 +221,17 @@ def _take_value(text: str, found: list[Token], first: int, rule: str, out: list[
             or value.gap.strip()
             or jsontext.is_log_probability(text, found, first)
         ):
-            return first
+            return first, first + 1
         _cover(text, value, rule, out)
-        return first + 1
+        return first + 1, first + 1
     if jsontext.is_schema(text, found, first, behind):
-        return first
+        return first, behind
     for token in found[first:behind]:
         if token.kind == "key":
             pieces.append(_Piece(token, jsontext.decode(text, token.start, token.end) or "", NO_CONTEXT))
         else:
             _cover(text, token, rule, out)
-    return behind
+    return behind, behind
 
 
 def _cover(text: str, token: Token, rule: str, out: list[Edit]) -> None:
