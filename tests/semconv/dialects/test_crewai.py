@@ -37,6 +37,25 @@ def test_the_model_that_answered_is_a_copy_of_the_one_asked_for_and_the_crews_nu
     assert "[scenario:weather] Hi, I'm Dana" in str(run.value(run.user_input))
 
 
+def test_a_parameters_schema_in_pythons_spelling_is_a_schema_again() -> None:
+    tools = of_kind(captured_run("crewai/native"), "llm")[0].fields["tool_definitions"]
+
+    assert tools[0]["name"] == "get_weather"
+    assert tools[0]["parameters"]["properties"] == {
+        "city": {"title": "City", "type": "string"},
+        "units": {"default": "metric", "title": "Units", "type": "string"},
+    }
+
+
+@pytest.mark.parametrize("text", ["{'a': ", "{1: 2}", "{'a': open('x')}", "text", "{" * 5000, "{'a'}", "{b'x': 1}"])
+def test_a_parameter_that_is_no_schema_stays_as_it_came(text: str) -> None:
+    tools = json.dumps([{"name": "f", "parameters": {"properties": {"a": text}}}])
+    found = reading({"gen_ai.operation.name": "chat", "gen_ai.tool.definitions": tools})
+
+    assert isinstance(found.definitions.value, tuple)
+    assert found.definitions.value[0]["parameters"]["properties"]["a"] == text
+
+
 @pytest.mark.parametrize(
     ("attributes", "wanted"),
     [

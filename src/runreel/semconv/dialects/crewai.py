@@ -3,9 +3,12 @@
 The scope `crewai.telemetry` is product telemetry for the vendor, and no record of a run.
 """
 
+import ast
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
+from runreel.canonical import freeze
 from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source, read_keys
 from runreel.semconv.view import ABSENT, Found, View
 from runreel.values import Kind, Value
@@ -28,6 +31,7 @@ _TELLING: Final[tuple[tuple[str, Kind], ...]] = (
 )
 
 _GIVEN: Final = ("crewai.crew.inputs", "crewai.flow.inputs", "crewai.task.description")
+_LONGEST: Final = 10_000  # of a parameter's schema as text, in characters
 _NOTHING: Final = (None, "null", "{}")
 
 
@@ -46,6 +50,33 @@ def _kind(view: View) -> tuple[Kind, str] | None:
         return None
     keys = tuple(view.span.attributes)
     return next(((kind, start) for start, kind in _TELLING if any(key.startswith(start) for key in keys)), None)
+
+
+def _definitions(view: View) -> Found:
+    """The tools; CrewAI writes the schema of each parameter of a model call's tools as the text of a Python dict."""
+    found = read_keys(view, ("gen_ai.tool.definitions",), "definitions")
+    listed = found.value if isinstance(found.value, tuple) else None
+    return found if listed is None else replace(found, value=tuple(_definition(one) for one in listed))
+
+
+def _definition(tool: Value) -> Value:
+    schema = tool.get("parameters") if isinstance(tool, Mapping) else None
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(tool, Mapping) or not isinstance(schema, Mapping) or not isinstance(properties, Mapping):
+        return tool
+    made = {name: _schema(one) for name, one in properties.items()}
+    return {**tool, "parameters": {**schema, "properties": made}}
+
+
+def _schema(value: Value) -> Value:
+    """Return the map that a text is the Python spelling of; any other value as it is."""
+    if not isinstance(value, str) or not value.startswith("{") or len(value) > _LONGEST:
+        return value
+    try:
+        found = ast.literal_eval(value)
+        return freeze(found) if isinstance(found, dict) else value
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return value
 
 
 def _given(view: View) -> Found:
@@ -93,6 +124,7 @@ DIALECT = Dialect(
         "agent.output": Source(
             ("crewai.crew.output", "crewai.flow.result", "crewai.task.output", "crewai.method.result")
         ),
+        "llm.tool_definitions": Source(("gen_ai.tool.definitions",), read=_definitions),
         "tool.input": arguments_source("crewai.mcp.tool_args"),
         "tool.output": Source(("crewai.mcp.tool_result",)),
         "retrieval.input": Source(("crewai.knowledge.query", "crewai.knowledge.task_prompt")),
@@ -111,5 +143,5 @@ DIALECT = Dialect(
     coded={"memory.op": ("crewai.memory.query", "crewai.memory.value")},
     switches=(Switch("crewai", _ALWAYS, _ALWAYS),),
     # The model that answered is a copy of the one that was asked for; the crew's input is `null` where it has none.
-    hides=frozenset({"llm.model", "agent.input"}),
+    hides=frozenset({"llm.model", "llm.tool_definitions", "agent.input"}),
 )
