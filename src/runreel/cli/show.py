@@ -99,7 +99,15 @@ def _about(run: Run) -> list[tuple[str, str]]:
         about.append(("user input", brief(run.value(run.user_input))))
     if run.final_output.sha256:
         about.append(("final output", brief(run.value(run.final_output))))
+    about += [("flagged", one_line(str(flag.get("reason") or "without a reason"), _SHOWN)) for flag in run.flagged]
+    about += [("score", one_line(_score(score), _SHOWN)) for score in run.scores]
     return about
+
+
+def _score(score: Mapping[str, Value]) -> str:
+    said = [str(plain(score[key])) for key in ("value", "label") if key in score]
+    where = f" (#{score['step']})" if "step" in score else ""
+    return " ".join((str(score.get("name") or "without a name"), *said)) + where
 
 
 def _steps(console: Console, run: Run, *, payloads: bool) -> Tree:
@@ -130,6 +138,8 @@ def step_line(run: Run, step: Step) -> Text:
         line.append(f"  {_brief_ref(run, step.input)} → {_brief_ref(run, step.output)}")
     elif step.kind == "llm":
         line.append(f"  {_llm(run, step)}")
+    elif step.kind == "decision":
+        line.append(f"  {one_line(str(step.fields.get('type') or ''), 20)} → {_brief_ref(run, step.output)}")
     if step.shadowed_by is not None:
         line.append(f"  (the same call as #{step.shadowed_by})", "dim")
     if step.synthesised:
