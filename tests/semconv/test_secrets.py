@@ -108,6 +108,7 @@ def test_every_find_comes_with_its_gate_and_a_hint(rule: str, secret: str, aroun
         "max_tokens=500, token=None, page_token=abc123def",
         "        if token is None: token = self._target.get('notice', 31)",
         "self.key[token] = payload(event, job)  # password policy",
+        "connect(user, password=password, token=tok)",
         "<task-notification> disk-usage-for-everything-here",
         "https://example.com/a?next_page_token=abc123&page=2&se=2026-01-02#section",
         "signature = inspect.signature(f)",

@@ -18,7 +18,10 @@ _WIDEST = 8192  # characters of one line
 _RUN = r"[A-Za-z0-9+/]{16,}+={0,2}"
 # What may stand between two lines of a body: line breaks (escaped too), quotes, prefixes of logs, diffs and comments,
 # line numbers, and the headers of the old format.
-_BETWEEN = r"(?:\\{1,16}[nrt]|[\s|>#*+:;,.\"'`\\$-]|[0-9]{1,6}(?=[:|\t ])|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\\1]{0,120})"
+_BETWEEN = (
+    r"(?:\\{1,16}[nrt]|[\s|>#*+:;,.\"'`\\$-]|[0-9]{1,6}(?=[:|\t ])"
+    r"|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\\1]{0,120})"
+)
 _LINE = re.compile(rf"{_BETWEEN}{{1,80}}+{_RUN}")
 _LAST = re.compile(rf"{_BETWEEN}{{1,80}}+[A-Za-z0-9+/]{{1,15}}+(?:={{1,2}}|=?(?=\s*\Z))")
 _LINE_BEFORE = re.compile(rf"(?<![A-Za-z0-9+/]){_RUN}{_BETWEEN}{{1,80}}\Z")

@@ -90,6 +90,7 @@ _PLACEHOLDER = re.compile(
     r"|\[redacted\]",
     re.IGNORECASE,
 )
+_CODE_GOES_ON = (",", ")")  # `connect(password=password, token=tok)` names variables
 _TRAILING = ".,:;!?"
 
 
@@ -142,7 +143,7 @@ def _is_value(text: str, match: re.Match[str], value: str, end: int, rule: str) 
     if not re.fullmatch(r"[\w.]+", value):
         return len(value) >= 6
     if match["sep"] in ("=", "=="):
-        return "." not in value and len(value) >= 4
+        return "." not in value and len(value) >= 4 and text[end : end + 1] not in _CODE_GOES_ON
     return rule in ("password", "secret") and "." not in value and text[end : end + 1] in ("", "\r", "\n", LIMIT)
 
 

@@ -14,6 +14,7 @@ from runreel.processors.redact.suppress import context
         "git@github.com:acme/repo.git", "ssh://git@github.com/acme/repo.git",
         "1747731000", "1767225600000", "1767225600000000", "1767225600000000000",  # seconds to nanoseconds
         "0.9134567890", "38.7223", "lat 38.7222524", "-122.4194155", "1.2025550143e-05",
+        "9.5135076986687306", "-0.4242424242424242",
         "110bcd25-a55d-453a-8046-1297901ea002", "id 20255501-4300-4000-8000-202555014300",
         "ISBN 978-3-16-148410-0", "ISBN-13: 978 0 306 40615 7",
         "123456780", "order 987654321",  # nine digits without a word that says what they are

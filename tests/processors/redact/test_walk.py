@@ -181,6 +181,12 @@ def test_the_budget_grows_with_the_size_of_the_value() -> None:
     assert steady.process(RawBatch("default", (span,))).counts == {"EMAIL": 1}
 
 
+def test_a_single_text_is_withheld_as_well() -> None:
+    failing = Redactor(KEY, RedactSettings(entities=("EMAIL",)), detector=Raising(ValueError))
+
+    assert failing.text(f"boom {MAIL}") == "<WITHHELD:redaction_failed>"
+
+
 def test_what_failed_is_not_remembered_as_clean() -> None:
     fail = [True]
 

@@ -33,21 +33,28 @@ class Finding(NamedTuple):
 
 GATES: tuple[tuple[str, Gate], ...] = (
     ("EMAIL", Gate(r"@\w")),
-    ("CARD", Gate("(?:[0-9][- ]?){12}[0-9]")),
-    ("SSN", Gate("(?:[0-9]{5}-[0-9]{4}|[0-9]{3}-[0-9]{6}|[0-9]{9}|[0-9]{3}[- .][0-9]{2}[- .][0-9]{4})")),
+    ("CARD", Gate("(?:[0-9][- ]?){12}[0-9]", run="(?:[0-9][- ]?){12,}+")),
+    (
+        "SSN",
+        Gate(
+            "(?:[0-9]{5}-[0-9]{4}|[0-9]{3}-[0-9]{6}|[0-9]{9}|[0-9]{3}[- .][0-9]{2}[- .][0-9]{4})",
+            run=r"[0-9][0-9 .\-]{8,}+",
+        ),
+    ),
     ("IBAN", Gate("[A-Z]{2}[0-9]{2}[ -]?[A-Z0-9]{4}[ -]?[A-Z0-9]{4}")),
-    ("CRYPTO", Gate("(?:bc1|[13])[a-zA-Z0-9]{25}", caseless=True)),
-    ("IP", Gate(r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]")),
-    ("IP", Gate("::|(?::[0-9A-Fa-f]{1,4}){2}:")),
-    ("PHONE", Gate(phones.GATE, starts=True)),
+    ("CRYPTO", Gate("(?:bc1|[13])[a-zA-Z0-9]{25}", caseless=True, run="(?:bc1|[13])[a-zA-Z0-9]{25,}+")),
+    ("IP", Gate(r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]", run=r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9.]++")),
+    ("IP", Gate("::|(?::[0-9A-Fa-f]{1,4}){2}:", run="(?:::|(?::[0-9A-Fa-f]{1,4}){2}:)[0-9A-Fa-f:]*+")),
+    ("PHONE", Gate(phones.GATE, starts=True, run=phones.GATE.replace("{6}", "{6,}+"))),
 )
 
-# Every character that a match of the entity's patterns can hold: a window is a run of them with its neighbours.
+# Every character that a match of the entity's patterns, or of its gates, can hold: a window is a run of them with its
+# neighbours.
 _CLASSES = {
     "CARD": r"[\d\- ]",
-    "SSN": r"[0-9\-. ]",
-    "IBAN": r"[A-Z0-9\- ]",
-    "CRYPTO": "[a-zA-Z0-9\u017f\u212a]",  # the pattern ignores case, and these two fold to s and k
+    "SSN": r"[\d\-. ]",
+    "IBAN": r"[A-Z\d\- ]",
+    "CRYPTO": r"\w",
     "IP": r"[\w:.%/]",
 }
 _LOCAL = r"[!#$%&'*+\-/=?^_`{|}~\w]"  # of an e-mail address, before the at-sign, apart from the dot

@@ -16,16 +16,20 @@ _INVISIBLE = (
 )
 _INVISIBLE_BEYOND = "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
-# Escapes that broken JSON, URLs and HTML leave in a text. Several backslashes: JSON in JSON.
+# Escapes that broken JSON, URLs and HTML leave in a text. Several backslashes: JSON in JSON. Each alternative starts
+# with its literal, the look-behind (no backslash before the first) behind it: five times quicker than before it.
+_FIRST_BACKSLASH = r"\\(?<!\\\\)\\*+"
 _CODES = (
-    r"(?<!\\)\\++(?:u[dD][89abAB][0-9a-fA-F]{2}\\++u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|/)"
+    _FIRST_BACKSLASH
+    + r"(?:u[dD][89abAB][0-9a-fA-F]{2}\\++u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|/)"
     r"|%[0-7][0-9a-fA-F]|&(?:#64|#x40|commat);"
 )
+_CODED_ASCII = re.compile(_CODES)
 _CODED = re.compile(f"[{_INVISIBLE}]+|{_CODES}")
 _CODED_BEYOND = re.compile(f"[{_INVISIBLE}{_INVISIBLE_BEYOND}]+|{_CODES}")
 _MAYBE_CODED = re.compile(rf"[\\%&{_INVISIBLE}]")
 _HEX = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|%([0-9a-fA-F]{2})")
-_BREAK = re.compile(r"(?<!\\)\\++[nrt]")
+_BREAK = re.compile(_FIRST_BACKSLASH + "[nrt]")
 # Dashes that join words too: only between digits are they hyphens.
 _NUMBER_DASH = re.compile("(?<=[0-9])[\u2012\u2013\u2212](?=[0-9])")
 _ASCII_TWINS = {
@@ -79,12 +83,17 @@ def compact(text: str) -> View | None:
     if text.isascii():
         if "\\" not in text and "%" not in text and "&" not in text:
             return None
-    elif not _MAYBE_CODED.search(text) and not _BEYOND.search(text):
+        pattern = _CODED_ASCII
+    elif _BEYOND.search(text):
+        pattern = _CODED_BEYOND
+    elif _MAYBE_CODED.search(text):
+        pattern = _CODED
+    else:
         return None
     out: list[str] = []
     here, there, ends = [0], [0], [-1]
     size = last = 0
-    for match in (_CODED_BEYOND if _BEYOND.search(text) else _CODED).finditer(text):
+    for match in pattern.finditer(text):
         char = _decoded(match[0])
         if char is None:
             continue
@@ -145,8 +154,8 @@ def _twins() -> tuple[re.Pattern[str], dict[str, str]]:
 def one_byte(text: str) -> bytes:
     """Return one ASCII byte for each character, so that byte offsets are character offsets.
 
-    Digits of any script become digits, what may stand inside a phone number a hyphen, other word characters `a`, the
-    rest `?`: whatever a detector's classes take, a scanner's classes take too.
+    Digits of any script become digits, word characters `a`, the rest `~`, which may stand inside phone numbers,
+    passwords and keys, and in no other class: whatever a detector's classes take, a scanner's classes take too.
     """
     if text.isascii():
         return text.encode()
@@ -160,16 +169,14 @@ def one_byte(text: str) -> bytes:
 def _bytes() -> tuple[str, dict[int, str]]:
     """Return the name of the codec error handler, registered once, and its table."""
     import regex  # type: ignore[import-untyped]
-    from phonenumbers import phonenumberutil
 
-    punctuation = re.compile(f"[{phonenumberutil._VALID_PUNCTUATION}]")
     word = regex.compile(r"\w")
 
     class Bytes(dict[int, str]):
         def __missing__(self, code: int) -> str:
             char = chr(code)
             digit = unicodedata.decimal(char, None)
-            other = "-" if punctuation.match(char) else "a" if word.match(char) else "?"
+            other = "a" if word.match(char) else "~"
             self[code] = found = char if char.isascii() else str(digit) if digit is not None else other
             return found
 

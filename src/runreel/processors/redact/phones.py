@@ -100,7 +100,9 @@ class Phones:
             behind = _kind(text[after]) if after < len(text) else ""
             if "a" in (before, behind) and _DIGITS_AND_HYPHENS.match(match[0]):
                 continue  # a letter next to it, and nothing inside to start anew at
-            if self._time_stamp.search(match[0]):
+            if match.lastindex is not None:  # an extension: where it is none, it belongs to what follows
+                behind = text[after : after + _TAIL]
+            elif self._time_stamp.search(match[0]):
                 behind = text[after : after + 4]
             found += [(first + a, first + b) for a, b in self._verdict(before, match[0], behind)]
         return last

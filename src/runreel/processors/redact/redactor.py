@@ -1,6 +1,5 @@
 """The redact processor: every text of every field, at every depth, before anything is written anywhere."""
 
-from collections import Counter
 from time import thread_time
 
 from runreel.processors.redact.budget import Clock
@@ -44,5 +43,5 @@ class Redactor:
         return Walk(self._values).batch(batch)
 
     def text(self, text: str) -> str:
-        """Return one text redacted. Raises what a detector raises: the caller must withhold the text then."""
-        return self._values.text(text, "", Counter())
+        """Return one text redacted; `<WITHHELD:redaction_failed>` where that fails. Never raises."""
+        return Walk(self._values).text(text)

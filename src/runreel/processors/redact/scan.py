@@ -24,6 +24,7 @@ class Gate:
         starts: Where a hit starts matters too, not only where it ends.
         once: The first hit is enough.
         hints: Lower-case literals that say as much in a scanner without a set matcher.
+        run: A regex whose matches cover those of `pattern` with all that adjoins them, where overlapping ones abound.
     """
 
     pattern: str
@@ -31,6 +32,7 @@ class Gate:
     once: bool = False
     caseless: bool = False
     hints: tuple[str, ...] = ()
+    run: str = ""
 
 
 class Scanner(Protocol):
@@ -52,12 +54,14 @@ def scanner(gates: Sequence[Gate], *, hyperscan: bool | None = None) -> Scanner:
 
 
 class ReScanner:
-    """The same hits without a native library, about ten times slower. Hits of one gate do not overlap here."""
+    """The same hits without a native library, about ten times slower. Hits of one gate do not overlap here: where they
+    would, one stands for its neighbours."""
 
     def __init__(self, gates: Sequence[Gate]) -> None:
         self._gates = tuple(gates)
         self._patterns = tuple(
-            re.compile(gate.pattern.encode(), re.DOTALL | (re.IGNORECASE if gate.caseless else 0)) for gate in gates
+            re.compile((gate.run or gate.pattern).encode(), re.DOTALL | (re.IGNORECASE if gate.caseless else 0))
+            for gate in gates
         )
         self._hints = tuple(tuple(hint.encode() for hint in gate.hints) for gate in gates)
 
@@ -100,7 +104,7 @@ class HyperscanScanner:
     def scan(self, data: bytes) -> Hits:
         # A text that is all candidates would spend its time in callbacks. Beyond a number that no ordinary text reaches
         # only the gates that fire are asked for, and the places are found by `re`.
-        limit = 1000 + len(data) // 8
+        limit = 2000 + len(data) // 16
         hits: dict[int, list[tuple[int, int]]] = {}
         seen = 0
 

@@ -104,8 +104,10 @@ def _phone(text: str, found: Finding, _: Context) -> bool:
 
 
 def _card(text: str, found: Finding, _: Context) -> bool:
-    """Times in micro- and nanoseconds pass the checksum once in ten times; no card of 16 digits starts with 1."""
-    return bool(_EPOCH.fullmatch(text, found.start, found.end)) or _within(_UUID, text, found)
+    """Times in micro- and nanoseconds and the digits of a fraction pass the checksum once in ten times."""
+    if _EPOCH.fullmatch(text, found.start, found.end):
+        return True  # no card of 13, 16 or 19 digits starts with 1
+    return _within(_DECIMAL, text, found) or _within(_UUID, text, found)
 
 
 def _ssn(text: str, found: Finding, where: Context) -> bool:

@@ -46,6 +46,9 @@ class Walk:
         rejected = tuple(self._rejection(item) for item in batch.rejected)
         return CleanBatch(batch.tenant, spans, logs, facts, rejected, dict(self._counts))
 
+    def text(self, text: str) -> str:
+        return self._text(text, "text")
+
     def _span(self, span: Span) -> Span:
         self._marks = []
         clean = replace(
