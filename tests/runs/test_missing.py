@@ -51,3 +51,10 @@ def test_a_tool_call_below_a_span_that_never_came_and_that_nobody_asked_for() ->
     assert {gap.field for gap in run.gaps if gap.needed_for == "frozen"} == {"model_call", "parent"}
     assert len([step for step in run.steps if step.kind == "tool"]) == 1
     assert run.replayable == "partial"
+
+
+def test_an_answer_that_left_the_ids_out_is_known_by_the_names_of_its_calls() -> None:
+    same, other = (llm(B2, ROOT, [USER, FIRST, TOLD_1], [msg("assistant", call(name, {}, ""))], at=40) for name in "gh")
+
+    assert list(missing_model_calls(run_of(TURN_1, same, TURN_3))) == []
+    assert len(list(missing_model_calls(run_of(TURN_1, other, TURN_3)))) == 1

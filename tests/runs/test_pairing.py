@@ -199,3 +199,15 @@ def test_a_failed_tool_keeps_its_error_and_takes_no_result() -> None:
     assert step.error is not None
     assert step.error.type == "ValueError"
     assert run.replayable == "full"
+
+
+def test_the_one_argument_without_its_name_is_given_its_name_back() -> None:
+    asked = llm(
+        "00000000000000b1", ROOT, [msg("user", "?")], [msg("assistant", call("get_weather", {"city": "Oslo"}, "c1"))]
+    )
+    named = tool("00000000000000c1", ROOT, "get_weather", "Oslo", "-3", id="c1", at=40)
+    other = tool("00000000000000c1", ROOT, "get_weather", "Bergen", "-3", id="c1", at=40)
+
+    inputs = [run.value(only_tool(run).input) for run in (run_of(asked, one) for one in (named, other))]
+
+    assert inputs == [{"city": "Oslo"}, "Bergen"]

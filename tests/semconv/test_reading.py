@@ -9,7 +9,7 @@ from runreel.semconv import keys
 from runreel.semconv.reading import coerce, read
 from runreel.semconv.registry import FieldType
 from runreel.semconv.view import Memo, View
-from runreel.values import Kind, Span, StepError, Value
+from runreel.values import Event, Kind, Span, StepError, Value
 from span_kit import make_event, make_log, make_span
 
 CHAT: dict[str, Value] = {"gen_ai.operation.name": "chat"}
@@ -221,12 +221,55 @@ KEYS = st.sampled_from(
         "retrieval.documents.0.document.content",
         "input.value",
         "output.value",
+        "gen_ai.system",
+        "gen_ai.prompt",
+        "gen_ai.completion",
+        "gen_ai.prompt.0.content",
+        "gen_ai.prompt.0.tool_calls.0.arguments",
+        "gen_ai.completion.0.function_call",
+        "llm.request.type",
+        "llm.request.functions.0.parameters",
+        "traceloop.span.kind",
+        "traceloop.entity.input",
+        "traceloop.entity.output",
+        "traceloop.entity.name",
+        "langsmith.span.kind",
+        "langsmith.metadata.usage_metadata",
+        "langfuse.observation.type",
+        "langfuse.observation.input",
+        "langfuse.observation.output",
+        "langfuse.observation.usage_details",
+        "langfuse.observation.model.parameters",
+        "mcp.method.name",
+        "genkit:metadata:subtype",
+        "genkit:input",
+        "genkit:output",
+        "hidden_params",
+        "gen_ai.endpoint",
+        "metadata",
         "replay.kind",
         "replay.seq",
         "replay.decision.options",
     ]
 )
-KIND_WORDS = st.sampled_from(["chat", "execute_tool", "retrieval", "LLM", "TOOL", "RETRIEVER", "create_memory", "plan"])
+KIND_WORDS = st.sampled_from(
+    [
+        "chat",
+        "execute_tool",
+        "retrieval",
+        "LLM",
+        "TOOL",
+        "RETRIEVER",
+        "create_memory",
+        "plan",
+        "task",
+        "generation",
+        "model",
+        "retriever",
+        "llm",
+        "tool",
+    ]
+)
 
 
 @given(st.dictionaries(KEYS, VALUES | KIND_WORDS, max_size=8))
@@ -234,5 +277,60 @@ def test_no_attribute_value_makes_reading_fail(attributes: dict[str, object]) ->
     span = make_span({key: freeze(value) for key, value in attributes.items()}, status=2)
 
     found = read(View(span, (make_log(span.attributes),)))
+
+    assert isinstance(found.name, str)
+
+
+EVENT_NAMES = st.sampled_from(
+    [
+        "gen_ai.user.message",
+        "gen_ai.tool.message",
+        "gen_ai.choice",
+        "gen_ai.content.prompt",
+        "gen_ai.content.completion",
+        "db.query.result",
+        "LLMChatStartEvent",
+        "LLMChatEndEvent",
+        "LLMCompletionEndEvent",
+        "EmbeddingEndEvent",
+        "RetrievalEndEvent",
+        "QueryEndEvent",
+    ]
+)
+EVENT_KEYS = st.sampled_from(
+    [
+        "content",
+        "message",
+        "tool_calls",
+        "id",
+        "gen_ai.prompt",
+        "gen_ai.completion",
+        "messages",
+        "prompt",
+        "chunks",
+        "embeddings",
+        "nodes",
+        "query",
+        "response.message.blocks",
+        "response.message.additional_kwargs.tool_calls",
+        "response.raw.choices",
+        "response.raw.usage.prompt_tokens",
+        "response.response",
+        "additional_kwargs.tools",
+        "db.query.result.document",
+    ]
+)
+SCOPES = st.sampled_from(
+    ["", "llamaindex.opentelemetry.tracer", "litellm", "openlit.otel.tracing", "langsmith", "langfuse-sdk"]
+)
+
+
+@given(EVENT_NAMES, EVENT_NAMES, st.dictionaries(EVENT_KEYS, VALUES, max_size=6), SCOPES)
+def test_no_event_makes_reading_fail(first: str, second: str, raw: dict[str, object], scope: str) -> None:
+    fields = {key: freeze(value) for key, value in raw.items()}
+    known = {"gen_ai.system": "x", "gen_ai.operation.name": "chat"}
+    span = make_span(known, scope=scope, events=(Event(first, attributes=fields), Event(second, attributes=fields)))
+
+    found = read(View(span, (make_log({}, event_name=first, body=fields), make_log({}, event_name=second, body="{"))))
 
     assert isinstance(found.name, str)

@@ -15,7 +15,9 @@ def missing_model_calls(run: Run) -> Iterator[Gap]:
     whose call id was asked for by no recorded answer, and whose parent is missing too, counts as well.
     """
     turns = [step for step in run.steps if step.kind == "llm" and step.shadowed_by is None]
-    answered = {call for turn in turns for call in _ids(run, turn.output, "tool_call")}
+    answered = {call for turn in turns for call, _ in _calls(run, turn.output)}
+    # Some senders leave the ids out of answers: such a call is known by its name.
+    nameless = {name for turn in turns for call, name in _calls(run, turn.output) if not call}
     complete = all(turn.output.state == "whole" or turn.error is not None for turn in turns)
     earlier: list[tuple[Value, ...]] = []
     reported: set[str] = set()
@@ -23,8 +25,8 @@ def missing_model_calls(run: Run) -> Iterator[Gap]:
         messages = run.value(turn.input)
         listed = messages if isinstance(messages, tuple) else ()
         known = _longest_prefix(listed, earlier)
-        for call in _ids_in(listed[known:], "tool_call") if known and complete else ():
-            if call not in answered and call not in reported:
+        for call, name in _calls_in(listed[known:]) if known and complete else ():
+            if call and call not in answered and call not in reported and name not in nameless:
                 reported.add(call)
                 yield _gap(turn, f"its request holds the tool call {call}, which no recorded answer asked for")
         earlier.append(listed)
@@ -50,15 +52,16 @@ def _longest_prefix(messages: tuple[Value, ...], earlier: list[tuple[Value, ...]
     return 0
 
 
-def _ids(run: Run, ref: Ref, kind: str) -> Iterator[str]:
+def _calls(run: Run, ref: Ref) -> Iterator[tuple[str, str]]:
     value = run.value(ref)
-    yield from _ids_in(value if isinstance(value, tuple) else (), kind)
+    yield from _calls_in(value if isinstance(value, tuple) else ())
 
 
-def _ids_in(messages: tuple[Value, ...], kind: str) -> Iterator[str]:
+def _calls_in(messages: tuple[Value, ...]) -> Iterator[tuple[str, str]]:
+    """Yield (id, name) of each tool call; the id is "" where there is none."""
     for message in messages:
         parts = message.get("parts") if isinstance(message, Mapping) else None
         for part in parts if isinstance(parts, tuple) else ():
-            call = part.get("id") if isinstance(part, Mapping) and part.get("type") == kind else None
-            if isinstance(call, str) and call:
-                yield call
+            if isinstance(part, Mapping) and part.get("type") == "tool_call":
+                call, name = part.get("id"), part.get("name")
+                yield call if isinstance(call, str) else "", name if isinstance(name, str) else ""

@@ -116,7 +116,8 @@ def _take(tool: Draft, candidates: Sequence[Call], how: str, memo: Memo) -> Call
 
 def _fill(call: Call, tool: Draft, talk: Conversation) -> None:
     """Take from the model's side what the tool span lacks: arguments from the request, the result from the next one."""
-    if tool.input.state in ("absent", "withheld") and call.has_arguments and not withheld(call.arguments):
+    lacking = tool.input.state in ("absent", "withheld") or _bare(tool.input.value, call.arguments)
+    if lacking and call.has_arguments and not withheld(call.arguments):
         tool.input = Found(call.arguments, "whole")
         tool.fields["input_source"] = "model_call"
     if tool.output.state == "whole" or tool.reading.error is not None:
@@ -128,6 +129,14 @@ def _fill(call: Call, tool: Draft, talk: Conversation) -> None:
     if told[1] != tool.output.value:
         tool.fields["output_source"] = "next_model_call"
     tool.output = Found(told[1], "whole")
+
+
+def _bare(value: Value, arguments: Value) -> bool:
+    """Say whether a tool span holds the one argument of a call without its name, as LangChain writes it."""
+    if not isinstance(arguments, Mapping) or len(arguments) != 1 or not isinstance(value, str):
+        return False
+    (only,) = arguments.values()
+    return isinstance(only, str | int | float) and str(only) == value
 
 
 def _responses(turn: Draft) -> Mapping[str, list[Value]]:

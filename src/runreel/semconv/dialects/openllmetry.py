@@ -23,6 +23,8 @@ _SCOPE: Final = re.compile(
     r"groq|haystack|lancedb|langchain|llamaindex|marqo|mcp|milvus|mistralai|ollama|openai|openai_agents|pinecone|qdrant|"
     r"replicate|sagemaker|together|transformers|vertexai|voyageai|watsonx|weaviate|writer)(?:\.(?:v\d|instrumentation))?"
 )
+# These write keys like ours and are no part of it.
+_OTHERS: Final = ("opentelemetry.instrumentation.genai.", "litellm", "openlit")
 _INDEXED: Final = ("gen_ai.prompt.0", "gen_ai.completion.0")
 _KEYS: Final = ("traceloop.span.kind", "traceloop.entity.", "llm.request.type", *_INDEXED)
 _REQUESTS: Final[Mapping[str, Kind]] = {
@@ -41,7 +43,7 @@ _RESULT_EVENT: Final = "db.query.result"
 
 def _claims(view: View) -> bool:
     scope, attributes = view.span.scope, view.span.attributes
-    if scope.name.startswith("opentelemetry.instrumentation.genai."):
+    if scope.name.startswith(_OTHERS):
         return False
     if any(key.startswith(_KEYS) for key in attributes):
         return True
