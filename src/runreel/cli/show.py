@@ -106,7 +106,7 @@ def _about(run: Run) -> list[tuple[str, str]]:
 
 def _score(score: Mapping[str, Value]) -> str:
     said = [str(plain(score[key])) for key in ("value", "label") if key in score]
-    where = f" (#{score['step']})" if "step" in score else ""
+    where = f" (#{plain(score['step'])})" if "step" in score else ""
     return " ".join((str(score.get("name") or "without a name"), *said)) + where
 
 

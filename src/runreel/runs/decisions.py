@@ -6,7 +6,7 @@ boundary that a replay could answer for: they are decisions, and no tool calls. 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from runreel.runs.draft import Call, Draft
 from runreel.runs.pairing import Conversation
 from runreel.semconv.reading import Reading
 from runreel.semconv.view import Found
-from runreel.values import Span, Value
+from runreel.values import Span
 
 _HANDOFF_SPAN: Final = re.compile(r"handoff to (.+)")
 _TRANSFER: Final = re.compile(r"transfer_(?:back_)?to_(.+)")
@@ -55,9 +55,7 @@ def decide(drafts: Sequence[Draft], talk: Conversation) -> None:
             _become(one, "handoff", target)
         elif one.kind == "agent" and one not in below and (chosen := _route(one, drafts)):
             _become(one, "route", chosen)
-    for turn in talk.turns:
-        if (found := _decided(turn, talk)) is not None:
-            turn.fields["decision"] = found
+    _answers(talk)
 
 
 def _become(one: Draft, type_: str, chosen: str) -> None:
@@ -112,23 +110,28 @@ def _route(one: Draft, drafts: Sequence[Draft]) -> str:
     return value if follows else ""
 
 
-def _decided(turn: Draft, talk: Conversation) -> Value:
-    """Return what an answer of a model decided: which tools, whom to hand over to, to try again, or to give up."""
-    calls = [call for call in talk.calls if call.turn is turn]
-    if not calls:
-        failed = [_failed(call) for call in talk.calls if (told := talk.answer(call)) and told[0] is turn]
-        return {"type": "give_up"} if failed and all(failed) and turn.output.state == "whole" else None
-    chosen = tuple(call.name for call in calls)
+def _answers(talk: Conversation) -> None:
+    """Say what each answer of a model decided: which tools, whom to hand over to, to try again, or to give up."""
+    asked: dict[Draft, list[Call]] = {}
+    told: dict[Draft, list[Call]] = {}
+    for call in talk.calls:
+        asked.setdefault(call.turn, []).append(call)
+        if (answer := talk.answer(call)) is not None:
+            told.setdefault(answer[0], []).append(call)
+    failed: set[str] = set()
+    for turn in talk.turns:
+        calls = asked.get(turn, [])
+        if calls:
+            turn.fields["decision"] = {"type": _type(calls, failed), "chosen": tuple(call.name for call in calls)}
+        elif turn.output.state == "whole" and turn in told and all(map(_failed, told[turn])):
+            turn.fields["decision"] = {"type": "give_up"}
+        failed |= {call.name for call in calls if _failed(call)}
+
+
+def _type(calls: Sequence[Call], failed: Set[str]) -> str:
     if any(call.taken_by is not None and call.taken_by.fields.get("type") == "handoff" for call in calls):
-        return {"type": "handoff", "chosen": chosen}
-    if all(_again(call, talk) for call in calls):
-        return {"type": "retry", "chosen": chosen}
-    return {"type": "tool_choice", "chosen": chosen}
-
-
-def _again(call: Call, talk: Conversation) -> bool:
-    """Say whether a call repeats one of an earlier answer that failed; with other arguments it does too."""
-    return any(one.index < call.index and one.name == call.name and _failed(one) for one in talk.calls)
+        return "handoff"
+    return "retry" if all(call.name in failed for call in calls) else "tool_choice"
 
 
 def _failed(call: Call) -> bool:
