@@ -15,11 +15,20 @@ from runreel.runs.load import StoreRuns
 from runreel.runs.scores import EVALUATION
 from runreel.storage import RunQuery
 from runreel.values import LogEvent, RawBatch, Run, Span
-from span_kit import CAPTURES, capture, make_log, of_kind, runs_of, spans_of
+from span_kit import CAPTURES, SAMPLES, capture, make_log, of_kind, runs_of, sample, spans_of
 from store_kit import Clock, split
 
-NAMES = sorted(str(path.relative_to(CAPTURES)) for path in CAPTURES.glob("*/*"))
-_capture = cache(capture)
+NAMES = [
+    *sorted(str(path.relative_to(CAPTURES)) for path in CAPTURES.glob("*/*")),
+    *sorted(
+        str(path.relative_to(SAMPLES.parent)).removesuffix(".traces.json") for path in SAMPLES.rglob("*.traces.json")
+    ),
+]
+
+
+@cache
+def _capture(name: str) -> tuple[tuple[Span, ...], tuple[LogEvent, ...]]:
+    return sample(name.partition("/")[2]) if name.startswith("samples/") else capture(name)
 
 
 def stored_runs(batches: Sequence[RawBatch]) -> dict[str, Run]:
