@@ -64,3 +64,10 @@ def test_workflows_and_their_executors_are_agents(attributes: dict[str, Value], 
 
 def test_the_setting_that_switches_content_on() -> None:
     assert "ENABLE_SENSITIVE_DATA=true" in content_switch("agent_framework 1.23.0", "output")
+
+
+@pytest.mark.parametrize(("came", "wanted"), [("Unknown", None), ("api.example.com", "api.example.com")])
+def test_an_address_that_is_unknown_is_none(came: str, wanted: object) -> None:
+    chat: dict[str, Value] = {"gen_ai.operation.name": "chat", "server.address": came}
+
+    assert read(View(make_span(chat, scope="agent_framework"))).fields.get("server_address") == wanted

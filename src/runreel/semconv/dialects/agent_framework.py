@@ -3,12 +3,13 @@
 Finish reasons are the text of a JSON list. The steps of a workflow are executors.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from runreel.semconv.dialect import Dialect, Source, Switch
 from runreel.semconv.message_events import CHOICE, answered, sent
 from runreel.semconv.view import View
-from runreel.values import Kind
+from runreel.values import Kind, Value
 
 _SCOPE: Final = "agent_framework"
 _NAME: Final = "microsoft.agent_framework"
@@ -28,6 +29,11 @@ def _kind(view: View) -> tuple[Kind, str] | None:
     return next((("agent", key) for key in (_EXECUTOR, _WORKFLOW) if key in view.span.attributes), None)
 
 
+def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
+    address = view.text("server.address")
+    return {"server_address": address} if kind == "llm" and address != "Unknown" else {}
+
+
 _ON: Final = "set ENABLE_INSTRUMENTATION=true and ENABLE_SENSITIVE_DATA=true at the sender"
 
 DIALECT = Dialect(
@@ -40,5 +46,8 @@ DIALECT = Dialect(
         "llm.input": Source(("gen_ai.*.message",), read=sent),
         "llm.output": Source((CHOICE,), read=answered),
     },
+    extras=_extras,
+    coded={"llm.server_address": ("server.address",)},
     switches=(Switch(_SCOPE, _ON, _ON),),
+    hides=frozenset({"llm.server_address"}),
 )
