@@ -5,7 +5,7 @@ import pytest
 
 import otlp_build as build
 from collector_kit import NoRuns, Store, ask, collector
-from runreel import otlp
+from runreel import __version__, otlp
 from runreel.errors import CorruptError, LockedError, NotFoundError, StoreError, UsageError
 from runreel.exporters.memory import Memory
 from runreel.processors.schema import Schema
@@ -55,7 +55,7 @@ def test_nothing_is_answered_without_the_token(running, path, given):
 
 
 def test_it_says_that_it_is_well(running):
-    assert get(running, "/api/v1/health").json() == {"status": "ok"}
+    assert get(running, "/api/v1/health").json() == {"status": "ok", "version": __version__}
     assert ask(f"{running.at.api}/api/v1/health", authorization=f"bearer  {running.at.token} ").status == 200
 
 

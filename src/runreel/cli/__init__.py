@@ -26,6 +26,7 @@ COMMANDS = {
     "demo": ("runreel.cli.demo", "record, look at and replay a small agent, on this machine, with nothing to set up"),
     "serve": ("runreel.cli.serve", "run the collector: OTLP in, redacted and stored"),
     "validate": ("runreel.cli.validate", "check a collector configuration; all problems at once"),
+    "doctor": ("runreel.cli.doctor", "say what is well, and what to set so that runs can be replayed in full"),
     "runs": ("runreel.cli.runs", "list, show, export and import runs"),
     "replay": ("runreel.cli.replay", "re-execute an agent with everything answered from the record"),
     "diff": ("runreel.cli.diff", "compare two runs, first divergence first"),

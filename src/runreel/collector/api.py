@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from runreel import __version__
 from runreel.collector.logs import describe
 from runreel.errors import CorruptError, NotFoundError, RunReelError, UsageError
 from runreel.runs.document import run_document, summary_document
@@ -72,7 +73,7 @@ class ReadApi:
         return kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
 
     async def _health(self, _: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "ok", "version": __version__})
 
     async def _list(self, request: Request) -> Response:
         try:

@@ -120,14 +120,28 @@ def stale(collector: Collector) -> str | None:
         return f"its process {collector.pid} is gone"
     except PermissionError:
         pass  # it lives, as another user
-    headers = {"Authorization": f"Bearer {collector.token}"}
-    request = urllib.request.Request(f"{collector.api}/api/v1/health", headers=headers)  # noqa: S310
     try:
-        with _OPENER.open(request, timeout=_PATIENCE_S) as answer:
-            answer.read()
+        _health(collector)
     except urllib.error.HTTPError as error:
         return f"what listens at {collector.api} is not the collector that wrote it (it answers {error.code})"
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         return f"process {collector.pid} runs but {collector.api} does not answer ({reason})"
     return None
+
+
+def version(collector: Collector) -> str | None:
+    """Return the version of a running collector; None where it does not say."""
+    try:
+        document = json.loads(_health(collector))
+    except (OSError, ValueError, RecursionError, http.client.HTTPException):
+        return None
+    found = document.get("version") if isinstance(document, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _health(collector: Collector) -> bytes:
+    headers = {"Authorization": f"Bearer {collector.token}"}
+    request = urllib.request.Request(f"{collector.api}/api/v1/health", headers=headers)  # noqa: S310
+    with _OPENER.open(request, timeout=_PATIENCE_S) as answer:
+        return bytes(answer.read())
