@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from runreel.values import Run
-from span_kit import SAMPLES, capture, of_kind, runs_of, sample
+from span_kit import CAPTURES, SAMPLES, capture, of_kind, runs_of, sample
 
 ELSEWHERE = Path(__file__).resolve().parents[3] / "shared" / "samples"
 EXTRACTED = frozenset(
@@ -76,6 +76,7 @@ ROWS = (
     Row("captures/openinference-openai/scenario-badargs", 1, 3, 2, 0, (486, 119), "full"),
     Row("captures/openinference-openai/stream", 1, 3, 3, 0, (685, 187), "full"),
     Row("captures/openinference-openai/stream-abandoned", 1, 1, 0, 0, (0, 0), "full"),
+    Row("captures/otel-genai-openai/big-5mb", 1, 1, 0, 0, (1250072, 16), "full"),
     Row("captures/otel-genai-openai/content-both", 1, 3, 3, 0, (685, 187), "full"),
     Row("captures/otel-genai-openai/content-event", 1, 3, 3, 0, (685, 187), "full"),
     Row("captures/otel-genai-openai/content-off", 1, 3, 3, 0, (685, 187), "none", "input:content_off output:content_off"),
@@ -122,6 +123,7 @@ ROWS = (
     Row("captures/traceloop-openai/stream", 1, 3, 3, 0, (685, 187), "full"),
     Row("captures/traceloop-openai/stream-abandoned", 1, 1, 0, 0, (0, 0), "full"),
     Row("samples/agent-framework/agent-latest", 1, 2, 1, 0, (100, 20), "full"),
+    Row("samples/agent-framework/agent-legacy", 1, 2, 1, 0, (100, 20), "full"),
     Row("samples/claude-code/SYNTHETIC", 1, 1, 1, 0, (15252, 57), "none", "input:content_off output:content_off"),
     Row("samples/google-adk/agent-v1", 1, 2, 1, 0, (100, 20), "full", "model:model_alias"),
     Row("samples/google-adk/agent-v2", 1, 2, 1, 0, (100, 20), "full", "model:model_alias"),
@@ -133,9 +135,11 @@ ROWS = (
     Row("samples/llamaindex-native/agent-stream", 2, 3, 1, 0, (50, 10), "none full", "output:content_off model:model_alias input:content_off"),
     Row("samples/llamaindex-native/llamaindex-rag", 2, 3, 0, 1, (0, 0), "full full", "model:model_alias"),
     Row("samples/mcp/fastmcp", 2, 0, 2, 0, (0, 0), "none none", "input:content_off output:content_off"),
+    Row("samples/openinference/crewai", 1, 0, 1, 0, (0, 0), "full"),
     Row("samples/openinference/langfuse-test-agno-cache", 1, 1, 0, 0, (50000, 200), "none", "input:content_off output:content_off model:model_alias"),
     Row("samples/openinference/langgraph", 1, 2, 1, 1, (100, 20), "full"),
     Row("samples/openinference/llamaindex-rag", 3, 4, 0, 1, (0, 0), "none none none", "steps:no_calls output:content_off input:content_off"),
+    Row("samples/openinference/openai-agents", 1, 2, 1, 0, (120, 24), "full"),
     Row("samples/openinference/openai-chat", 4, 4, 0, 0, (104, 20), "full full none full", "output:content_off"),
     Row("samples/openlit/langfuse-test-openai-chat", 1, 1, 0, 0, (14, 96), "full", "model:model_alias"),
     Row("samples/openllmetry-legacy/langfuse-test-openai-chat", 1, 1, 0, 0, (14, 173), "full"),
@@ -160,6 +164,7 @@ ROWS = (
     Row("samples/vercel-ai-sdk/generateText-v6", 1, 2, 1, 0, (100, 20), "full"),
     Row("samples/vercel-ai-sdk/generateText-v7", 1, 2, 1, 0, (100, 20), "full"),
     Row("samples/vercel-ai-sdk/generateText-v7l", 1, 2, 1, 0, (100, 20), "full"),
+    Row("samples/vercel-ai-sdk/langfuse-test-embed", 0, 0, 0, 0, (0, 0), ""),
 )
 # fmt: on
 
@@ -209,3 +214,12 @@ def test_rows_are_in_order_and_each_is_there_once() -> None:
 
 def test_no_sample_of_another_project_is_kept_here() -> None:
     assert [name for name in EXTRACTED if (SAMPLES / f"{name}.traces.json").exists()] == []
+
+
+def test_every_capture_and_sample_that_is_kept_has_its_row() -> None:
+    kept = {f"captures/{path.relative_to(CAPTURES)}" for path in CAPTURES.glob("*/*")}
+    kept |= {
+        f"samples/{path.relative_to(SAMPLES)}".removesuffix(".traces.json") for path in SAMPLES.glob("*/*.traces.json")
+    }
+
+    assert kept - {row.path for row in ROWS} == set()
