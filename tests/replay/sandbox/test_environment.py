@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from runreel.replay.sandbox.environment import DUMMY, QUIET, SDK_KEYS, scrub
 
-SECRET = "planted-credential"
+SECRET = "planted-credential-7"
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,15 @@ SECRET = "planted-credential"
         "GOOGLE_CREDENTIALS",
         "api_key",
         "TOKEN",
+        "OPENAI_KEY",
+        "DB_PASS",
+        "LDAP_BIND_PW",
+        "BASIC_AUTH",
+        "HTTP_AUTHORIZATION",
+        "CREDS",
+        "SECRET_KEY_BASE",
+        "API_KEY_PROD",
+        "R2_ACCESS_KEY_ID",
     ],
 )
 def test_a_credential_is_replaced_by_a_dummy(name: str) -> None:
@@ -52,6 +61,7 @@ def test_a_credential_is_replaced_by_a_dummy(name: str) -> None:
         "KRB5CCNAME",
         "OTEL_EXPORTER_OTLP_HEADERS",
         "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+        "RUNREEL_TENANT_KEY",
     ],
 )
 def test_what_leads_to_credentials_proxies_and_agents_is_removed(name: str) -> None:
@@ -61,7 +71,8 @@ def test_what_leads_to_credentials_proxies_and_agents_is_removed(name: str) -> N
 @pytest.mark.parametrize(
     "name",
     ["PATH", "HOME", "PWD", "OLDPWD", "LANG", "PYTHONPATH", "PYTHONHASHSEED", "VIRTUAL_ENV", "MONKEY",
-     "MAX_TOKENS",      "TOKENIZERS_PARALLELISM", "OTEL_SERVICE_NAME", "KEYBOARD", "SECRETARY"],
+     "MAX_TOKENS", "SORT_KEY", "COMPASS", "TOKEN_FILE", "OPENAI_API_KEY_PATH", "TOKENIZERS_PARALLELISM",
+     "OTEL_SERVICE_NAME", "KEYBOARD", "SECRETARY"],
 )  # fmt: skip
 def test_everything_else_is_kept(name: str) -> None:
     assert scrub({name: "value"})[name] == "value"
@@ -76,6 +87,22 @@ def test_a_password_inside_a_url_is_replaced() -> None:
 
 def test_a_password_inside_a_connection_string_is_replaced() -> None:
     assert scrub({"PG_DSN": f"host=db password={SECRET} user=bob"})["PG_DSN"] == f"host=db password={DUMMY} user=bob"
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("AKIAIOSFODNN7EXAMPLE", DUMMY),
+        ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", DUMMY),
+        ("Authorization: Bearer abc123abc123", f"Authorization: Bearer {DUMMY}"),
+        (
+            "https://hooks.slack.com/services/T0/B0/XXXXXXXXXXXXXXXXXXXXXXXX",
+            f"https://hooks.slack.com/services/{DUMMY}",
+        ),
+    ],
+)
+def test_a_credential_is_known_by_its_look_under_whatever_name(value: str, kept: str) -> None:
+    assert scrub({"SOMETHING": value})["SOMETHING"] == kept
 
 
 @pytest.mark.parametrize("value", ["", "0", "true", "No"])
