@@ -11,7 +11,7 @@ from runreel.processors.redact.scan import NO_PLACE, Gate, Hits, Scanner, scanne
 from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.suppress import Context, suppressed
 from runreel.semconv.secret_rules import INERT, LIMIT, RULES, Span
-from runreel.semconv.secrets import blanked, masked, merge
+from runreel.semconv.secrets import MARKS, blanked, masked, merge
 
 _KINDS = {"secret": 0, "personal": 1, "base64": 2}  # of two that overlap, the first stays
 # Which of two findings over the same characters names the token, where neither is longer.
@@ -157,6 +157,8 @@ class Search:
                 spots.append(Spot(run.start, run.end, "base64", "", value, ("base64",)))
             elif run.text is None:
                 (pictures if run.sure else binary).append((run.start, run.end))
+            elif MARKS.search(run.text):  # redacted before, like what is replaced here
+                pictures.append((run.start, run.end))
         return blanked(base, pictures), binary, spots
 
 
