@@ -67,15 +67,17 @@ def run_hint(span: Span) -> str:
 
 def _name_spans(trace_id: str, members: Sequence[Span], run_of: dict[tuple[str, str], str]) -> str:
     """Fill `run_of` for the spans of one trace; return the run of what stands under no named span."""
-    parents = {span.key.span_id: span.parent_id for span in members if span.parent_id}
-    hints = {span.key.span_id: hint for span in members if (hint := run_hint(span))}
+    # Of different spans with one id the first counts, whichever came first: the last to be written stands.
+    ordered = sorted(members, key=lambda span: (span.start_ns, run_hint(span), span.parent_id or ""), reverse=True)
+    parents = {span.key.span_id: span.parent_id for span in ordered if span.parent_id}
+    hints = {span.key.span_id: hint for span in ordered if (hint := run_hint(span))}
     if not hints:
-        for span in members:
+        for span in ordered:
             value = span.resource.attributes.get(keys.RUN_ID)
             if isinstance(value, str) and value:
                 hints[span.key.span_id] = value
     if not hints:
-        hints = {span.key.span_id: name for span in members if (name := root_run_id(span))}
+        hints = {span.key.span_id: name for span in ordered if (name := root_run_id(span))}
     named = set(hints.values())
     default = next(iter(named)) if len(named) == 1 else trace_id
     for span in members:
@@ -103,14 +105,14 @@ def _joined(
     if len({scope for found in calls.values() for scope in found[1]}) < 2:
         return {}
     memo = Memo()
-    readings: dict[tuple[str, str], Reading] = {}
+    readings: dict[int, Reading] = {}
 
     def reading(span: Span) -> Reading:
-        ids = (span.key.trace_id, span.key.span_id)
-        if ids not in readings:
+        if id(span) not in readings:
+            ids = (span.key.trace_id, span.key.span_id)
             own = [log for log in logs if (log.trace_id, log.span_id) == ids]
-            readings[ids] = read(View(span, own, memo))
-        return readings[ids]
+            readings[id(span)] = read(View(span, own, memo))
+        return readings[id(span)]
 
     joined: dict[str, str] = {}
     for trace_id, (inner, _, alone) in calls.items():
