@@ -127,9 +127,11 @@ def runs_in(exporters: Mapping[str, Exporter]) -> RunStore:
 
 
 def _schema(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001  every factory is called alike
+    from runreel.processors.external_files import BasePath, ExternalFiles
     from runreel.processors.schema import Schema
 
-    return Schema()
+    bases = [BasePath(base["sent"], Path(base["to"])) for base in settings.get("external_base_paths", ())]
+    return Schema(ExternalFiles(bases) if bases else None)
 
 
 def _redact(settings: Mapping[str, Any], site: Site) -> Any:

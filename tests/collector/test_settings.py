@@ -5,7 +5,15 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from runreel.collector import telemetry
-from runreel.collector.settings import TYPES, GrpcConfig, PipelineConfig, ServiceConfig, is_loopback, split_endpoint
+from runreel.collector.settings import (
+    TYPES,
+    GrpcConfig,
+    PipelineConfig,
+    SchemaConfig,
+    ServiceConfig,
+    is_loopback,
+    split_endpoint,
+)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
 ROWS = {row[0]: row for row in re.findall(r"^\| `([a-z_:]+)` \|([^|]*)\|([^|]*)\|$", PAGE, re.MULTILINE)}
@@ -13,7 +21,8 @@ ROWS = {row[0]: row for row in re.findall(r"^\| `([a-z_:]+)` \|([^|]*)\|([^|]*)\
 
 def keys(model, path):
     """Every key that may be written below `path`, with its default."""
-    for name, field in model.model_fields.items():
+    for field_name, field in model.model_fields.items():
+        name = field.alias or field_name
         inner = field.annotation
         inner = next((part for part in getattr(inner, "__args__", ()) if isinstance(part, type)), inner)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
@@ -39,7 +48,19 @@ def test_every_key_is_documented_with_its_default(key):
 def test_no_key_is_documented_that_is_not_there():
     documented = {key for key in ROWS if "::" in key}
 
-    assert documented - set(EVERY_KEY) == {"processors::schema", "service::pipelines"}
+    assert documented - set(EVERY_KEY) == {"processors::schema::external_base_paths", "service::pipelines"}
+
+
+def test_a_base_path_is_a_folder_or_says_what_is_read_instead():
+    found = SchemaConfig.model_validate({"external_base_paths": ["/a/b", {"from": "s3://x/y", "to": "/c"}]})
+
+    assert [(base.sent, base.to) for base in found.external_base_paths] == [("/a/b", "/a/b"), ("s3://x/y", "/c")]
+
+
+@pytest.mark.parametrize("base", ["relative", "/", "", {"from": "x"}, {"to": "/x"}, {"from": "", "to": "/x"}, 7, None])
+def test_a_base_path_that_is_no_folder_of_its_own_is_refused(base):
+    with pytest.raises(ValidationError):
+        SchemaConfig.model_validate({"external_base_paths": [base]})
 
 
 @pytest.mark.parametrize("name", telemetry.NAMES)

@@ -5,6 +5,7 @@ Every model refuses unknown keys and wrong types. docs/configuration.md describe
 
 import ipaddress
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Annotated, Literal
 
@@ -181,8 +182,28 @@ class ServiceConfig(Strict):
     telemetry: TelemetryConfig = TelemetryConfig()
 
 
+class BasePathConfig(Strict):
+    """References that start with `from` are read below the local folder `to`. A folder alone is both."""
+
+    sent: str = Field(alias="from", min_length=1)
+    to: str = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _folder_alone(cls, body: object) -> object:
+        return {"from": body, "to": body} if isinstance(body, str) else body
+
+    @model_validator(mode="after")
+    def _check(self) -> "BasePathConfig":
+        if not PurePosixPath(self.to).is_absolute() or not PurePosixPath(self.to).parts[1:]:
+            raise ValueError(f"{self.to!r} must be an absolute path to a folder, and not the root of all files")
+        return self
+
+
 class SchemaConfig(Strict):
     """The processor `schema`."""
+
+    external_base_paths: Annotated[tuple[BasePathConfig, ...], BeforeValidator(_as_tuple)] = ()
 
 
 Region = Annotated[str, AfterValidator(_region)]

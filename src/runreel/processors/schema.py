@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from runreel.processors.external import Fetch, fill_in
 from runreel.semconv.recognise import recognise
 from runreel.semconv.unusual import marks
 from runreel.values import Facts, RawBatch, Rejection, Span
@@ -15,11 +16,19 @@ _FAR_NS: Final = 2**63 - 1
 
 
 class Schema:
-    """The first processor. Pure: no I/O, no task, no clock; the same batch twice gives the same result."""
+    """The first processor. Pure: no I/O, no task, no clock; the same batch twice gives the same result.
+
+    What the sender stored elsewhere is had from `fetch`, where one is given: that is as pure as it is.
+    """
+
+    def __init__(self, fetch: Fetch | None = None) -> None:
+        self._fetch = fetch
 
     def process(self, batch: RawBatch) -> RawBatch:
         """Return the batch with one Facts a span; spans with an invalid id become rejections, and what
         is unusual about the others is marked."""
+        if self._fetch is not None:
+            batch = fill_in(batch, self._fetch)
         spans: list[Span] = []
         facts: list[Facts] = []
         rejected = list(batch.rejected)

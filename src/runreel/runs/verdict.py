@@ -18,7 +18,10 @@ _LENGTH = (
 )
 _COUNT = "raise OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT at the sender (its default is 128), for instance to 10000"
 _FLUSH = "flush the sender's exporter before its process ends; spans that it dropped cannot be had back"
-_UPLOAD = "unset OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK at the sender, so that content comes with the spans; "
+_UPLOAD = (
+    "let the collector read the folder (processors::schema::external_base_paths), or unset "
+    "OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK at the sender, so that content comes with the spans, and "
+)
 _DOCUMENTS = (
     "wrap the retriever with runreel.record, or put each document's text under `content` in gen_ai.retrieval.documents "
     "(OpenInference sends it by itself)"

@@ -2,11 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from runreel.semconv.content import tool_arguments, understand
 from runreel.semconv.registry import FieldType
 from runreel.semconv.view import ABSENT, Found, View, best
 from runreel.values import Kind, Value
+
+_PLACE_CHARS: Final = 300
+_WHY_EXTERNAL: Final = {
+    "not_there": " and was not there when the span came",
+    "outside": " and not under a configured base path",
+    "too_large": " and is too large to be taken in",
+    "not_json": " and was no whole JSON when the span came",
+    "unreadable": " and could not be read",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +111,18 @@ def read_keys(view: View, keys: Sequence[str], shape: FieldType, role: str = "us
         if one.state == "whole":
             return one
         candidates.append(one)
-    for source, key, _ in view.locate([f"{key}_ref" for key in keys]):
-        reason = f"external: the content was stored elsewhere, {key} names the place"
-        candidates.append(Found(None, "external", reason, source, (key,)))
+    for source, key, place in view.locate([f"{key}_ref" for key in keys]):
+        candidates.append(Found(None, "external", _elsewhere(view, key, place), source, (key,)))
     return best(candidates) if candidates else ABSENT
+
+
+def _elsewhere(view: View, key: str, place: Value) -> str:
+    """Say where content is that the sender stored elsewhere, and why it was not had from there, where that is known."""
+    named = f"{key} names {place[:_PLACE_CHARS]}" if isinstance(place, str) else f"{key} names the place"
+    mark = f"external:{key.removesuffix('_ref')}:"
+    marks = [*view.span.marks, *(one for log in view.logs for one in log.marks)]
+    why = next((_WHY_EXTERNAL.get(one.removeprefix(mark), "") for one in marks if one.startswith(mark)), "")
+    return f"external: the content was stored elsewhere{why}; {named}"
 
 
 def locate_source(view: View, source: Source) -> tuple[str, tuple[str, ...]] | None:
