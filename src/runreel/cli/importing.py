@@ -1,18 +1,25 @@
 """How `runs import` stores what it read: through a running collector's OTLP port, else straight into the store."""
 
+import http.client
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 
 from runreel import otlp
 from runreel.errors import StoreError
 from runreel.runs import discovery, importer
-from runreel.values import DEFAULT_TENANT, RawBatch
+from runreel.values import DEFAULT_TENANT, LogEvent, RawBatch, Span, Value
 
 # One flush of the store takes some milliseconds whatever it holds: small requests go together.
 _FLUSH_SPANS = 512
+_FLUSH_CHARS = 8 * 1024 * 1024
+# A collector that is busy says when to come back, as to every client.
+_TRIES = 20
+_MOST_WAIT_S = 30.0
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -34,21 +41,40 @@ def import_paths(home: Path, paths: list[Path], say: Callable[[str], object]) ->
             "give it one (receivers::otlp::protocols::http), or stop it first"
         )
     else:
+        sender = _Sender(collector.otlp_http, result)
         for batch in grouped(read):
-            _send(collector.otlp_http, batch)
+            sender.send("traces", batch.spans)
+            sender.send("logs", batch.logs)
     return result
 
 
 def grouped(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
     """Put small batches together; what was rejected stays with them."""
     held: RawBatch | None = None
+    chars = 0
     for batch in batches:
+        size = sum(_chars(span) for span in batch.spans) + sum(_chars(log) for log in batch.logs)
+        if held is not None and chars + size > _FLUSH_CHARS:
+            yield held
+            held, chars = None, 0
         held = batch if held is None else _together(held, batch)
+        chars += size
         if len(held.spans) + len(held.logs) >= _FLUSH_SPANS:
             yield held
-            held = None
+            held, chars = None, 0
     if held is not None:
         yield held
+
+
+def _chars(record: Span | LogEvent) -> int:
+    """Return about how large a record is: content is text nearly always."""
+    values: list[Value] = [*record.attributes.values()]
+    values += (
+        [record.body]
+        if isinstance(record, LogEvent)
+        else [value for e in record.events for value in e.attributes.values()]
+    )
+    return sum(len(value) if isinstance(value, (str, bytes)) else len(str(value)) for value in values)
 
 
 def _together(a: RawBatch, b: RawBatch) -> RawBatch:
@@ -70,21 +96,58 @@ def store(home: Path, batches: Iterable[RawBatch]) -> None:
         database.shutdown()
 
 
-def _send(endpoint: str, batch: RawBatch) -> None:
-    if batch.spans:
-        _post(f"{endpoint}/v1/traces", otlp.encode("traces", batch.spans, "protobuf"))
-    if batch.logs:
-        _post(f"{endpoint}/v1/logs", otlp.encode("logs", batch.logs, "protobuf"))
+class _Sender:
+    """Sends records to a collector as a client does: it comes back when told so, and halves what is too large."""
+
+    def __init__(self, endpoint: str, result: importer.Imported) -> None:
+        self._endpoint = endpoint
+        self._result = result
+
+    def send(self, signal: otlp.Signal, items: Sequence[Span] | Sequence[LogEvent]) -> None:
+        """Send spans or log records; one that is too large by itself is listed as failed. Raises StoreError."""
+        if not items:
+            return
+        url = f"{self._endpoint}/v1/{signal}"
+        body = otlp.encode(signal, items, "protobuf")
+        status = self._status(url, body)
+        if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and len(items) > 1:
+            half = len(items) // 2
+            self.send(signal, items[:half])
+            self.send(signal, items[half:])
+        elif status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            self._result.failed.append(
+                f"{_name(items[0])}: {len(body)} bytes are more than the collector takes; raise its "
+                "max_request_body_size, or stop it and import again"
+            )
+        elif status != HTTPStatus.OK:
+            raise StoreError(f"the collector answered {status} to {url}: see its log; what came before is stored")
+
+    def _status(self, url: str, body: bytes) -> int:
+        for _ in range(_TRIES):
+            status, wait_s = _post(url, body)
+            if status not in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
+                break
+            time.sleep(min(wait_s, _MOST_WAIT_S))
+        return status
 
 
-def _post(url: str, body: bytes) -> None:
+def _name(item: Span | LogEvent) -> str:
+    if isinstance(item, Span):
+        return f"span {item.key.span_id} of trace {item.key.trace_id}"
+    return f"a log record of trace {item.trace_id or '-'}"
+
+
+def _post(url: str, body: bytes) -> tuple[int, float]:
+    """Return the status, and after how many seconds to come back. Raises StoreError where nobody answers."""
     request = urllib.request.Request(url, body, {"Content-Type": "application/x-protobuf"})  # noqa: S310
     try:
         with _OPENER.open(request, timeout=300) as answer:
             answer.read()
+            return answer.status, 0.0
     except urllib.error.HTTPError as error:
-        raise StoreError(f"the collector answered {error.code} to {url}: see its log") from None
-    except OSError as error:
+        after = error.headers.get("Retry-After", "")
+        return error.code, float(after) if after.isascii() and after.isdigit() else 1.0
+    except (OSError, http.client.HTTPException) as error:
         raise StoreError(f"the collector at {url} does not answer ({error})") from None
 
 

@@ -76,12 +76,15 @@ def _file(file: Path, tenant: str, result: Imported, *, found: bool) -> Iterator
         if data[:2] == _GZIP:
             data = otlp.gunzip(data, LIMIT_BYTES)
     except OSError as error:
-        raise StoreError(f"{file}: {error.strerror}") from None
+        if not found:
+            raise StoreError(f"{file}: {error.strerror}") from None
+        result.failed.append(f"{file}: {error.strerror}")
+        return
     except DecodeError as error:
         result.failed.append(f"{file}: {error}")
         return
     if reel.is_reel(data):
-        yield _from_reel(data, file, tenant)
+        yield from _in_zip(data, file, tenant, result, found=found)
         return
     kinds = [(line, kind) for line in _documents(file, data) if (kind := otlp.sniff(line)) is not None]
     if not kinds and found:
@@ -105,6 +108,19 @@ def _documents(file: Path, data: bytes) -> list[bytes]:
 def _is_lines(data: bytes) -> bool:
     first, newline, rest = data.partition(b"\n")
     return bool(newline) and first.rstrip().endswith(b"}") and rest.lstrip()[:1] == b"{"
+
+
+def _in_zip(data: bytes, file: Path, tenant: str, result: Imported, *, found: bool) -> Iterator[RawBatch]:
+    """Yield what a reel holds. In a folder, a zip of something else is skipped, and a damaged reel ends nothing."""
+    try:
+        yield _from_reel(data, file, tenant)
+    except StoreError as error:
+        if not found:
+            raise
+        if file.suffix == reel.SUFFIX:
+            result.failed.append(str(error))
+        else:
+            result.skipped += 1
 
 
 def _from_reel(data: bytes, file: Path, tenant: str) -> RawBatch:
