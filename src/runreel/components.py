@@ -131,7 +131,7 @@ def _schema(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001  ev
     from runreel.processors.schema import Schema
 
     bases = [BasePath(base["sent"], Path(base["to"])) for base in settings.get("external_base_paths", ())]
-    return Schema(ExternalFiles(bases) if bases else None)
+    return Schema(ExternalFiles(bases) if bases else None, settings.get("required_fields", {}))
 
 
 def _redact(settings: Mapping[str, Any], site: Site) -> Any:

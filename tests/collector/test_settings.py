@@ -41,7 +41,7 @@ def test_every_key_is_documented_with_its_default(key):
     assert key in ROWS
     default = EVERY_KEY[key]
     words = default if isinstance(default, tuple) else (default,)
-    if default not in {None, ()} and str(default) != "PydanticUndefined":
+    if default not in (None, (), {}) and str(default) != "PydanticUndefined":
         assert all(f"`{str(word).lower() if word is False else word}`" in ROWS[key][1] for word in words)
 
 
@@ -61,6 +61,19 @@ def test_a_base_path_is_a_folder_or_says_what_is_read_instead():
 def test_a_base_path_that_is_no_folder_of_its_own_is_refused(base):
     with pytest.raises(ValidationError):
         SchemaConfig.model_validate({"external_base_paths": [base]})
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"input": "reject"}, "can only be flagged"),
+        ({"servce.name": "reject"}, "'servce.name' is no field that can be required: service.name"),
+        ({"service.name": "drop"}, "'reject' or 'flag'"),
+    ],
+)
+def test_a_field_that_cannot_be_required_is_refused(fields, said):
+    with pytest.raises(ValidationError, match=said):
+        SchemaConfig.model_validate({"required_fields": {"*": fields}})
 
 
 @pytest.mark.parametrize("name", telemetry.NAMES)

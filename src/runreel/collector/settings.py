@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from runreel.processors import required
+
 MIB = 1024 * 1024
 
 
@@ -200,10 +202,21 @@ class BasePathConfig(Strict):
         return self
 
 
+def _required(value: dict[str, str]) -> dict[str, str]:
+    identity = (*required.OF_EVERY_SPAN, *required.OF_AGENTS)
+    for name, action in value.items():
+        if name in required.CONTENT and action == "reject":
+            raise ValueError(f"{name} is content, which may come after its span: it can only be flagged")
+        if name not in (*identity, *required.CONTENT):
+            raise ValueError(f"{name!r} is no field that can be required: {', '.join((*identity, *required.CONTENT))}")
+    return value
+
+
 class SchemaConfig(Strict):
     """The processor `schema`."""
 
     external_base_paths: Annotated[tuple[BasePathConfig, ...], BeforeValidator(_as_tuple)] = ()
+    required_fields: dict[str, Annotated[dict[str, Literal["reject", "flag"]], AfterValidator(_required)]] = {}
 
 
 Region = Annotated[str, AfterValidator(_region)]

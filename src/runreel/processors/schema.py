@@ -1,10 +1,13 @@
 """Takes the facts out of each span, and refuses spans that no store could find again."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 from runreel.processors.external import Fetch, fill_in
+from runreel.processors.required import Policies, missing, policy_of
 from runreel.semconv.recognise import recognise
 from runreel.semconv.unusual import marks
 from runreel.values import Facts, RawBatch, Rejection, Span
@@ -18,17 +21,20 @@ _FAR_NS: Final = 2**63 - 1
 class Schema:
     """The first processor. Pure: no I/O, no task, no clock; the same batch twice gives the same result.
 
-    What the sender stored elsewhere is had from `fetch`, where one is given: that is as pure as it is.
+    What the sender stored elsewhere is had from `fetch`, where one is given: that is as pure as it is. `required` says
+    which identity fields a tenant's spans must have.
     """
 
-    def __init__(self, fetch: Fetch | None = None) -> None:
+    def __init__(self, fetch: Fetch | None = None, required: Policies = MappingProxyType({})) -> None:
         self._fetch = fetch
+        self._required = required
 
     def process(self, batch: RawBatch) -> RawBatch:
-        """Return the batch with one Facts a span; spans with an invalid id become rejections, and what
-        is unusual about the others is marked."""
+        """Return the batch with one Facts a span. Spans with an invalid id, or without a field that they must have,
+        become rejections; what is unusual about the others is marked."""
         if self._fetch is not None:
             batch = fill_in(batch, self._fetch)
+        policy = policy_of(self._required, batch.tenant)
         spans: list[Span] = []
         facts: list[Facts] = []
         rejected = list(batch.rejected)
@@ -37,14 +43,19 @@ class Schema:
                 rejected.append(Rejection("span", "invalid_id"))
                 continue
             known = recognise(span)
-            spans.append(_marked(span, known))
+            lacking = dict(missing(policy, span, known)) if policy else {}
+            refused = next((field for field, action in lacking.items() if action == "reject"), None)
+            if refused is not None:
+                rejected.append(Rejection("span", f"missing_field:{refused}", "required by the collector's settings"))
+                continue
+            spans.append(_marked(span, known, [f"missing_field:{field}" for field in lacking]))
             facts.append(known)
         return replace(batch, spans=tuple(spans), facts=tuple(facts), rejected=tuple(rejected))
 
 
-def _marked(span: Span, facts: Facts) -> Span:
+def _marked(span: Span, facts: Facts, more: Sequence[str]) -> Span:
     """Mark what is out of the ordinary, so that it is counted and can be looked for."""
-    new = [mark for mark in (*_odd_time(span), *marks(span, facts)) if mark not in span.marks]
+    new = [mark for mark in (*_odd_time(span), *marks(span, facts), *more) if mark not in span.marks]
     return replace(span, marks=(*span.marks, *new)) if new else span
 
 
