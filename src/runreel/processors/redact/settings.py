@@ -21,7 +21,7 @@ class RedactSettings:
         token_digits: Hexadecimal digits of a token, 8 to 64.
         budget_s, budget_s_per_mb: CPU time that one value may take, and what a megabyte of it adds. A value that needs
             more is withheld. Ordinary text needs 0.1 s per megabyte, a table of nothing but phone numbers 8 s.
-        memo_size: How many texts the memo remembers the edits of.
+        memo_size: How many texts the edits are remembered of; and how many places and edits of histories that grow.
     """
 
     entities: tuple[str, ...] = DEFAULT_ENTITIES
