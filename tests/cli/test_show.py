@@ -8,7 +8,7 @@ from otlp_build import ROOT, T0, TID, agent, llm, msg, span
 from runreel.cli import show
 from runreel.runs.scores import EVALUATION, flag_event
 from runreel.values import LogEvent
-from span_kit import make_log, runs_of, spans_of
+from span_kit import captured_run, make_log, runs_of, spans_of
 
 
 def shown(*logs: LogEvent, more: tuple[object, ...] = ()) -> str:
@@ -43,3 +43,42 @@ def test_a_decision_shows_its_type_and_what_was_chosen() -> None:
     attrs = {"replay.decision.type": "route", "replay.decision.chosen": "refund"}
 
     assert "decision pick  route → refund" in shown(more=(span("pick", "00000000000000d1", ROOT, at=5, attrs=attrs),))
+
+
+def drawn(capture: str, width: int = 80) -> list[str]:
+    out = StringIO()
+    show.tree(Console(file=out, width=width, force_terminal=True, color_system=None), captured_run(capture))
+    return out.getvalue().splitlines()
+
+
+def test_a_thing_to_do_is_said_once_below_all_that_it_would_bring() -> None:
+    lines = drawn("pydantic-ai/content-off")
+    missing = lines[lines.index("missing") + 1 :]
+
+    assert [line for line in missing if line.startswith("    →")] == [
+        "    → set include_content=True (its default) in the agent's"
+    ]
+    assert missing[0].startswith("  #1, #4, #6 input (for frozen): withheld: content_off: ")
+    assert sum(line.startswith("  #") for line in missing) == 5
+
+
+def test_a_gap_of_many_steps_names_the_first_ones_and_counts_the_others() -> None:
+    calls = [llm(f"{number:016x}", ROOT, [], [], at=number) for number in range(177, 187)]
+    (run,) = runs_of(spans_of(agent(), *calls))
+    out = StringIO()
+    show.tree(Console(file=out, width=200, highlight=False), run)
+
+    assert "  #1, #2, #3, #4, #5, #6, #7, #8 and 2 more input (for frozen): " in out.getvalue()
+
+
+def test_what_a_model_decided_is_seen_before_a_narrow_terminal_cuts() -> None:
+    (line,) = [line for line in drawn("openai-agents/openinference") if "#4 llm" in line]
+
+    assert "  calls get_weather ×2  " in line
+    assert len(line) <= 80
+
+
+def test_no_text_is_cut_inside_a_token() -> None:
+    assert show.brief("a" * 90 + "<EMAIL_9d020169> b") == "a" * 90 + "…"
+    assert show.brief("a" * 80 + "<EMAIL_9d020169> and more") == "a" * 80 + "<EMAIL_9d020169> an…"
+    assert show.brief("<EMAIL_9d020169>") == "<EMAIL_9d020169>"

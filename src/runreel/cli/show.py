@@ -1,7 +1,9 @@
 """Runs on the terminal: the list, and one run as a tree."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from rich.console import Console
 from rich.text import Text
@@ -16,6 +18,8 @@ _HEAD = ("RUN", "STARTED (UTC)", "AGENT", "OUTCOME", "MODEL", "TOOLS", "RETR", "
 _STYLE = {"full": "green", "partial": "yellow", "none": "red", "ok": "green", "error": "red", "interrupted": "yellow"}
 _KIND_STYLE = {"llm": "magenta", "tool": "cyan", "retrieval": "blue", "agent": "bold"}
 _SHOWN = 100
+_PLACES = 8  # step numbers in front of a gap that many steps have
+_CUT_TOKEN = re.compile("<[A-Z][0-9A-Za-z_]*…$")
 _NO_RUNS = (
     "no such run in this data folder (--home, else RUNREEL_HOME, else ./.runreel). To record some, point an agent's "
     "OTLP exporter at `runreel serve`, or `runreel runs import PATH`"
@@ -151,18 +155,22 @@ def _llm(run: Run, step: Step) -> str:
     usage = step.fields.get("usage")
     tokens = ""
     if isinstance(usage, Mapping) and usage.get("input_tokens") is not None:
-        tokens = f"{plain(usage['input_tokens'])} → {plain(usage.get('output_tokens'))} tokens  "
+        tokens = f"{plain(usage['input_tokens'])} → {plain(usage.get('output_tokens'))} tokens"
     output = run.value(step.output)
     if not isinstance(output, tuple):
-        return f"{tokens}{step.output.state}" if step.output.state != "whole" else tokens.rstrip()
+        return "  ".join(filter(None, (tokens, step.output.state if step.output.state != "whole" else "")))
     parts = [part for message in output if isinstance(message, Mapping) for part in _parts(message)]
     calls = [str(part.get("name")) for part in parts if part.get("type") == "tool_call"]
     texts = [str(part.get("content")) for part in parts if part.get("type") == "text" and part.get("content")]
-    said = [
-        *(f'"{one_line(text, _SHOWN)}"' for text in texts),
-        *([f"calls {one_line(', '.join(calls))}"] if calls else []),
-    ]
-    return tokens + "  ".join(said)
+    # What it decided comes first: a narrow terminal cuts the end off.
+    asked = f"calls {one_line(', '.join(_counted(calls)))}" if calls else ""
+    return "  ".join(filter(None, (asked, tokens, *(f'"{_cut(text)}"' for text in texts))))
+
+
+def _counted(names: Sequence[str]) -> list[str]:
+    """Name what is called several times in a row once."""
+    rows = [(name, len(list(same))) for name, same in groupby(names)]
+    return [f"{name} ×{times}" if times > 1 else name for name, times in rows]
 
 
 def _parts(message: Mapping[str, Value]) -> list[Mapping[str, Value]]:
@@ -171,18 +179,30 @@ def _parts(message: Mapping[str, Value]) -> list[Mapping[str, Value]]:
 
 
 def _gaps(console: Console, run: Run) -> None:
+    """Print what is missing, each thing to do once, below all that it would bring."""
     if not run.gaps:
         return
     console.print(Text("missing", "bold"))
+    fixes: dict[str, dict[str, list[str]]] = {}
     for gap in run.gaps:
-        where = "run" if gap.step is None else f"#{gap.step}"
-        fold(console, Text(f"  {one_line(f'{where} {gap.field} (for {gap.needed_for}): {gap.cause}')}"), 4)
-        fold(console, Text(f"    → {one_line(gap.fix)}", "green"), 6)
+        what = one_line(f"{gap.field} (for {gap.needed_for}): {gap.cause}")
+        places = fixes.setdefault(gap.fix, {}).setdefault(what, [])
+        places.append("run" if gap.step is None else f"#{gap.step}")
+    for fix, missing in fixes.items():
+        for what, places in missing.items():
+            more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+            fold(console, Text(f"  {', '.join(places[:_PLACES])}{more} {what}"), 4)
+        fold(console, Text(f"    → {one_line(fix)}", "green"), 6)
 
 
 def brief(value: Value, width: int = _SHOWN) -> str:
     """Return a value on one line, cut."""
-    return one_line(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False), width)
+    return _cut(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False), width)
+
+
+def _cut(text: str, width: int = _SHOWN) -> str:
+    """Return a text on one line, cut, but not inside a token: half of one says nothing."""
+    return _CUT_TOKEN.sub("…", one_line(text, width))
 
 
 def duration(ns: int) -> str:
