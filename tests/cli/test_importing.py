@@ -127,6 +127,11 @@ def test_a_collector_that_stays_busy_is_said(
         imported(tmp_path, spans(1))
 
 
+def test_a_collector_that_goes_away_is_said_with_what_to_do() -> None:
+    with pytest.raises(StoreError, match=r"does not answer .*importing again stores nothing twice"):
+        importing._post("http://127.0.0.1:1/v1/traces", b"")
+
+
 def test_large_requests_are_not_put_together() -> None:
     def raw(size: int) -> RawBatch:
         return otlp.decode("traces", spans(1, size).SerializeToString(), "protobuf", "default")

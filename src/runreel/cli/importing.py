@@ -148,7 +148,9 @@ def _post(url: str, body: bytes) -> tuple[int, float]:
         after = error.headers.get("Retry-After", "")
         return error.code, float(after) if after.isascii() and after.isdigit() else 1.0
     except (OSError, http.client.HTTPException) as error:
-        raise StoreError(f"the collector at {url} does not answer ({error})") from None
+        why = getattr(error, "reason", error)
+        advice = "what came before is stored, and importing again stores nothing twice"
+        raise StoreError(f"the collector at {url} does not answer ({why}): {advice}") from None
 
 
 def _progress(say: Callable[[str], object]) -> Callable[[int, int], object]:
