@@ -95,8 +95,10 @@ class Detector:
 
     def ends(self, entity: str, hits: Hits) -> list[int]:
         """Return where the candidates of an entity end, in order."""
-        spots = (hits.get(number, ()) for number, (name, _) in enumerate(self.gates) if name == entity)
-        return sorted(end for places in spots for _, end in places)
+        places = [hits[number] for number, (name, _) in enumerate(self.gates) if name == entity and number in hits]
+        if len(places) == 1:
+            return [end for _, end in places[0]]
+        return sorted(end for spots in places for _, end in spots)
 
     def judge(self, text: str, hits: Hits, check: Check = _unlimited) -> list[Finding]:
         """Return the findings around the hits of `gates` (numbered in their order); `check` is called between windows,

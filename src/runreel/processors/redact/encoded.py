@@ -14,6 +14,7 @@ GATE = Gate(f"(?:^|[^A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{{{_SHORTEST}}}")
 """Fires once for each run, `_SHORTEST` characters into it."""
 
 _RUN = re.compile(rf"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{{{_SHORTEST},}}+={{0,2}}(?![A-Za-z0-9+/_=-])")
+_NOT_TEXT = re.compile("[0-9a-f]+|[0-9A-F]+|[a-z]+(?:[_/-][a-z]+)*")  # hashes, snake_case: base64 of text has capitals
 _DATA_URL = re.compile(r"data:(?!text/|application/json)[\w.+-]{1,64}/[\w.+-]{1,64}(?:;[\w=.+-]{1,64}){0,4};base64,\Z")
 _MAGIC = (
     b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"OggS", b"ID3", b"\xff\xfb",
@@ -44,6 +45,8 @@ def runs(text: str, hits: Sequence[tuple[int, int]]) -> Iterator[Run]:
         if match is None:
             continue
         start, end = match.span()
+        if _NOT_TEXT.fullmatch(match[0]):
+            continue
         if _DATA_URL.search(text, max(0, start - 400), start):
             yield Run(start, end, None, sure=True)
             continue
@@ -86,10 +89,14 @@ def _decode(run: str) -> bytes | None:
 def _as_text(data: bytes, *, cut: bool = False) -> str | None:
     """Return the text that bytes hold, None where they are hardly text. `cut`: the last character may be incomplete."""
     try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut)
+        text = _decode_cut(data) if cut else data.decode()
     except UnicodeDecodeError:
         return None
     return text if text.translate({9: None, 10: None, 13: None}).isprintable() else None
+
+
+def _decode_cut(data: bytes) -> str:
+    return codecs.getincrementaldecoder("utf-8")().decode(data)
 
 
 def _is_mixed(run: str) -> bool:

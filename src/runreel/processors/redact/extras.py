@@ -1,7 +1,7 @@
 """What the default profile finds beyond Presidio, and where it draws borders closer than Presidio does."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -50,8 +50,9 @@ def _around(pattern: re.Pattern[str], text: str, hits: Sequence[tuple[int, int]]
             yield match
 
 
-def addresses(text: str, signs: Iterable[tuple[int, int]]) -> Iterator[Finding]:
-    """Yield e-mail addresses around at-signs (see `detect.at_signs`) with what people's addresses hold.
+def addresses(text: str, signs: Iterable[tuple[int, int]], judged: Container[int]) -> Iterator[Finding]:
+    """Yield e-mail addresses around at-signs (see `detect.at_signs`) with what people's addresses hold. `judged` are
+    the ends of addresses whose domains are known to be good.
 
     Presidio's pattern takes `lookup?email=dana@example.com` whole, and then finds that it is none.
     """
@@ -61,7 +62,7 @@ def addresses(text: str, signs: Iterable[tuple[int, int]]) -> Iterator[Finding]:
         start = at - len(before[0].lstrip(".+'-"))
         if text[start - 1 : start] == "%" and _HEX.match(text, start):  # `email%3Ddana@...`
             start += 2
-        if start < at and has_public_suffix(text[at + 1 : end]):
+        if start < at and (end in judged or has_public_suffix(text[at + 1 : end])):
             yield Finding("EMAIL", start, end, _SCORE)
 
 

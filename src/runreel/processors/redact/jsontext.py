@@ -10,9 +10,11 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
+_QUOTE, _COLON, _NUMBER, _END = 2, 3, 4, 5  # groups: a string, the colon that makes it a key, a number, the end
 _TOKEN = re.compile(
-    r"(?P<gap>(?:[\s,:{}\[\]]++|true|false|null|-?(?:NaN|Infinity))*+)"
-    r"(?:(?P<quote>\"(?:[^\"\\]++|\\.)*+\")(?P<colon>\s*+:)?|(?P<number>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?=[\s,\]}]|\Z))|(?P<end>\Z))",
+    r"((?:[\s,:{}\[\]]++|true|false|null|-?(?:NaN|Infinity))*+)"
+    r"(?:(\"(?:[^\"\\]++|\\.)*+\")(\s*+:)?"
+    r"|(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?=[\s,\]}]|\Z))|(\Z))",
     re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -44,19 +46,22 @@ def tokens(text: str, at: int = 0) -> list[Token] | None:
     """
     found: list[Token] = []
     add = found.append
-    match = _TOKEN.match
+    after_key = True
+    match = _TOKEN.match  # never a search: behind a quote that never closes it would start anew at every character
     while (token := match(text, at)) is not None:
-        at = token.end()
-        if found and found[-1].kind != "key" and not token["gap"].strip() and token["end"] is None:
-            return None  # two values with nothing between them: `[202 555 0143]` is no JSON
-        if token["quote"] is not None:
-            start, end = token.span("quote")
-            add(Token("key" if token["colon"] else "string", start + 1, end - 1, token["gap"]))
-        elif token["number"] is not None:
-            add(Token("number", *token.span("number"), token["gap"]))
-        else:
-            add(Token("end", at, at, token["gap"]))
+        at = end = token.end()
+        gap, group = token[1], token.lastindex
+        if group == _END:
+            add(Token("end", end, end, gap))
             return found
+        if not after_key and (not gap or gap.isspace()):
+            return None  # two values with nothing between them: `[202 555 0143]` is no JSON
+        after_key = group == _COLON
+        if group == _NUMBER:
+            add(Token("number", end - len(token[_NUMBER]), end, gap))
+        else:
+            start, end = token.span(_QUOTE)
+            add(Token("key" if after_key else "string", start + 1, end - 1, gap))
     return None
 
 

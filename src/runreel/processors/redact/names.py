@@ -20,6 +20,9 @@ _STRUCTURAL = re.compile(
 _IDENTIFIER = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_.:/=|~-]{1,256}\Z")
 
 _CARD_LENGTH = 13
+SHORTEST_NUMBER = 9
+"""Digits of the shortest number that may be anybody's: a social security number."""
+
 _NUMBER = re.compile(r"(\d{9,19})(?:\.0+)?\Z")
 _PERSONAL_WORDS = frozenset(
     {"phone", "phones", "mobile", "cell", "cellphone", "tel", "telephone", "fax", "msisdn", "ssn", "card", "cards",

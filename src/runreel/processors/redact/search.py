@@ -125,9 +125,10 @@ class Search:
     def _personal(self, base: str, hits: Hits, where: Where, budget: Budget) -> list[Spot]:
         found = self._detector.judge(base, hits, budget.check)
         if not self._plain_profile:
+            judged = {item.end for item in found if item.entity == "EMAIL"}
             own = [
                 *extras.find(base, hits, self._first_extra),
-                *extras.addresses(base, at_signs(base, self._detector.ends("EMAIL", hits))),
+                *extras.addresses(base, at_signs(base, self._detector.ends("EMAIL", hits)), judged),
             ]
             found = without_contained(extras.narrowed(base, found, own))
             found = [item for item in found if not self._suppressed(base, item, where)]

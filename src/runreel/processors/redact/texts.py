@@ -3,7 +3,9 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from runreel.canonical.tokens import make_token
@@ -13,7 +15,7 @@ from runreel.processors.redact.edits import Edit, Edits, apply, json_escaped
 from runreel.processors.redact.growing import Growing, Start, Stop, noted
 from runreel.processors.redact.jsontext import Offsets, Token
 from runreel.processors.redact.memo import Memo
-from runreel.processors.redact.names import numbers_are, personal_number, says_personal
+from runreel.processors.redact.names import SHORTEST_NUMBER, numbers_are, personal_number, says_personal
 from runreel.processors.redact.search import Search, Spot
 from runreel.processors.redact.settings import RULES_VERSION, RedactSettings
 from runreel.processors.redact.suppress import NO_CONTEXT, Context, context
@@ -23,7 +25,22 @@ from runreel.semconv.secrets import MARKS, find_secrets
 
 _DEEPEST = 12  # layers of JSON and base64 in each other; what is deeper is searched as text
 _LONG = 192  # characters from which a literal is searched, and remembered, by itself
+_SHORT = 16
 _PLAIN_KEY = re.compile(r"[A-Za-z_.\-]{1,48}\Z")
+
+
+class _Name(NamedTuple):
+    """What a key says about its value, and whether it needs a look itself."""
+
+    text: str
+    plain: bool
+    rule: str | None
+    context: Context
+
+
+@lru_cache(maxsize=4096)
+def _name(text: str) -> _Name:
+    return _Name(text, bool(_PLAIN_KEY.match(text)), sensitive_key(text), context(text))
 
 
 class _Piece(NamedTuple):
@@ -84,7 +101,7 @@ class Texts:
                 edits = (*start.edits, *new)
                 self._growing.put(start, text, stops, edits)
                 return edits
-        return self._plain([(text, where)], depth, budget)[0]
+        return tuple(self._plain([text], [where], depth, budget).get(0, ()))
 
     # --- JSON ---------------------------------------------------------------------------------------------------
 
@@ -95,51 +112,58 @@ class Texts:
         is not JSON's after all. `name` is that of what comes before the first key."""
         out: list[Edit] = []
         pieces: list[_Piece] = []
+        above = _name(name)
         number = settled = 0
-        while found[number].kind != "end":
-            token = found[number]
-            if token.kind == "key":
-                decoded = jsontext.decode(text, token.start, token.end)
+        while (token := found[number]).kind != "end":
+            kind, start, end, _ = token
+            if kind == "key":
+                decoded = jsontext.decode(text, start, end)
                 if decoded is None:
                     return None
-                name = decoded
-                if not _PLAIN_KEY.match(decoded):
+                above = _name(decoded)
+                if not above.plain:
                     pieces.append(_Piece(token, decoded, NO_CONTEXT))
-                rule = sensitive_key(decoded)
-                if rule is not None:
-                    number, seen = _take_value(text, found, number + 1, rule, out, pieces)
+                if above.rule is not None:
+                    number, seen = _take_value(text, found, number + 1, above.rule, out, pieces)
                     settled = max(settled, seen)
                     continue
-            elif token.kind == "number":
-                digits = personal_number(text[token.start : token.end], name)
+            elif kind == "string":
+                if not self._literal(text, token, above, depth, budget, out, pieces):
+                    return None
+                if number >= settled and above.plain and (place := jsontext.settled(text, token)):
+                    noted(stops, Stop(place, above.text))
+            elif end - start >= SHORTEST_NUMBER:
+                digits = personal_number(text[start:end], above.text)
                 if digits is not None:
-                    pieces.append(_Piece(token, digits, context(name), says_personal(name)))
-            elif not self._literal(text, token, name, depth, budget, out, pieces):
-                return None
-            elif number >= settled and _PLAIN_KEY.match(name) and (place := jsontext.settled(text, token)):
-                noted(stops, Stop(place, name))
+                    pieces.append(_Piece(token, digits, above.context, says_personal(above.text)))
             number += 1
         self._pieces(text, pieces, depth, budget, out)
         return tuple(sorted(out))
 
     def _literal(
-        self, text: str, token: Token, name: str, depth: int, budget: Budget, out: list[Edit], pieces: list[_Piece]
+        self, text: str, token: Token, above: _Name, depth: int, budget: Budget, out: list[Edit], pieces: list[_Piece]
     ) -> bool:
         """Judge one string, or leave it to be judged with the other short ones. False where it is not JSON's."""
-        if token.end - token.start < 3:
-            return True
-        decoded = jsontext.decode(text, token.start, token.end)
-        if decoded is None:
-            return False
+        decoded = text[token.start : token.end]
+        if len(decoded) < _SHORT and (len(decoded) < 3 or decoded.isalpha()):
+            return True  # a word: personal data have a digit or a sign, and keys are longer
+        if "\\" in decoded:
+            plain = jsontext.decode(text, token.start, token.end)
+            if plain is None:
+                return False
+            decoded = plain
         if len(decoded) >= _LONG or jsontext.looks_like_json(decoded):
-            _put(text, token, self._text(decoded, name, depth + 1, budget), out)
+            _put(text, token, self._text(decoded, above.text, depth + 1, budget), out)
         else:
-            pieces.append(_Piece(token, decoded, context(name)))
+            pieces.append(_Piece(token, decoded, above.context))
         return True
 
     def _pieces(self, text: str, pieces: list[_Piece], depth: int, budget: Budget, out: list[Edit]) -> None:
-        found = self._plain([(piece.text, piece.context) for piece in pieces], depth, budget) if pieces else []
-        for piece, edits in zip(pieces, found, strict=True):
+        if not pieces:
+            return
+        found = self._plain([piece.text for piece in pieces], [piece.context for piece in pieces], depth, budget)
+        for place, edits in found.items():
+            piece = pieces[place]
             if piece.token.kind != "number":
                 _put(text, piece.token, edits, out)
             elif _is_whole_number(piece, edits):
@@ -151,33 +175,33 @@ class Texts:
         if digits is None:
             return None
         token = Token("number", 0, len(written), "")
-        edits = self._plain([(digits, context(name))], 0, budget)[0]
+        edits = self._plain([digits], [context(name)], 0, budget).get(0, ())
         whole = _is_whole_number(_Piece(token, digits, NO_CONTEXT, says_personal(name)), edits)
         return edits[0] if whole else None
 
     # --- plain text ---------------------------------------------------------------------------------------------
 
-    def _plain(self, texts: Sequence[tuple[str, Context]], depth: int, budget: Budget) -> list[Edits]:
-        """Search texts in one go, apart from each other; return the edits of each."""
-        joined = LIMIT.join(text for text, _ in texts)
-        starts = [0]
-        for text, _ in texts:
-            starts.append(starts[-1] + len(text) + 1)
+    def _plain(
+        self, texts: Sequence[str], contexts: Sequence[Context], depth: int, budget: Budget
+    ) -> Mapping[int, Sequence[Edit]]:
+        """Search texts in one go, apart from each other; return the edits of those that have any, by their number."""
+        starts = [0, *accumulate(len(text) + 1 for text in texts)]
 
         def where(offset: int) -> tuple[Context, int, int]:
             place = _place(starts, offset)
-            return texts[place][1], starts[place], starts[place + 1] - 1
+            return contexts[place], starts[place], starts[place + 1] - 1
 
         def decoded(plain: str) -> str | None:
             edits = self._text(plain, "", depth + 1, budget) if depth < _DEEPEST else ()
             return apply(plain, edits) if edits else None
 
-        out: list[list[Edit]] = [[] for _ in texts]
-        for spot in self._search.spots(joined, where, decoded, budget):
+        out: dict[int, list[Edit]] = {}
+        for spot in self._search.spots(LIMIT.join(texts), where, decoded, budget):
             place = _place(starts, spot.start)
             start = starts[place]
-            out[place].append(Edit(spot.start - start, spot.end - start, self._replacement(spot), spot.labels))
-        return [tuple(edits) for edits in out]
+            edit = Edit(spot.start - start, spot.end - start, self._replacement(spot), spot.labels)
+            out.setdefault(place, []).append(edit)
+        return out
 
     def _replacement(self, spot: Spot) -> str:
         if spot.kind == "secret":
@@ -189,7 +213,7 @@ def _place(starts: list[int], offset: int) -> int:
     return bisect_right(starts, offset) - 1
 
 
-def _put(text: str, token: Token, edits: Edits, out: list[Edit]) -> None:
+def _put(text: str, token: Token, edits: Sequence[Edit], out: list[Edit]) -> None:
     """Add the edits of a decoded literal as edits of the text it is written in."""
     if not edits:
         return
@@ -199,7 +223,7 @@ def _put(text: str, token: Token, edits: Edits, out: list[Edit]) -> None:
         out.append(Edit(start, end, json_escaped(edit.text), edit.labels))
 
 
-def _is_whole_number(piece: _Piece, edits: Edits) -> bool:
+def _is_whole_number(piece: _Piece, edits: Sequence[Edit]) -> bool:
     whole = len(edits) == 1 and edits[0].end - edits[0].start == len(piece.text)
     return whole and (piece.named or edits[0].labels == ("CARD",))
 
