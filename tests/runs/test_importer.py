@@ -1,7 +1,9 @@
 """What an import finds under its paths, and what it says of the rest."""
 
 import gzip
+import os
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,24 @@ def test_a_damaged_reel_or_file_in_a_folder_is_said_and_ends_nothing(
     assert [said.partition(":")[0].rpartition("/")[2] for said in result.failed] == [
         "a.reel", "b.gz", "c.bin", "e.bin",
     ]  # fmt: skip
+
+
+def test_a_folder_that_cannot_be_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "a.bin").write_bytes(REQUEST)
+    (tmp_path / "closed").mkdir()
+    original = os.scandir
+
+    def scandir(path: Path | str) -> "Iterator[os.DirEntry[str]]":
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return original(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    batches, result = read(tmp_path)
+
+    assert len(batches) == 1
+    assert result.failed == [f"{tmp_path / 'closed'}: Permission denied"]
 
 
 def test_what_is_named_outright_must_be_there_and_be_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """What `runs import` reads: OTLP requests in files and folders, and reels."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,7 +45,7 @@ def batches(
         NotFoundError: a path that is not there.
         UsageError: a file named outright that holds no OTLP.
     """
-    files = [(file, path.is_dir()) for path in paths for file in _files(path)]
+    files = [(file, path.is_dir()) for path in paths for file in _files(path, result)]
     seen: set[bytes] = set()
     for done, (file, found) in enumerate(files, 1):
         for batch in _file(file, tenant, result, found=found):
@@ -62,12 +63,17 @@ def batches(
         progress(done, len(files))
 
 
-def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(file for file in path.rglob("*") if file.is_file())
-    if not path.exists():
-        raise NotFoundError(f"{path}: no such file or folder")
-    return [path]
+def _files(path: Path, result: Imported) -> list[Path]:
+    """Return the files under a path, sorted; a folder that cannot be read is listed as failed."""
+    if not path.is_dir():
+        if not path.exists():
+            raise NotFoundError(f"{path}: no such file or folder")
+        return [path]
+    unread: list[OSError] = []
+    folders = os.walk(path, onerror=unread.append)
+    files = sorted(file for folder, _, names in folders for name in names if (file := Path(folder, name)).is_file())
+    result.failed += [f"{error.filename}: {error.strerror}" for error in unread]
+    return files
 
 
 def _file(file: Path, tenant: str, result: Imported, *, found: bool) -> Iterator[RawBatch]:
