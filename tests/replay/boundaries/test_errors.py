@@ -50,6 +50,15 @@ def test_of_several_loaded_classes_of_one_name_the_standard_librarys_is_meant():
     assert not isinstance(error, requests.exceptions.JSONDecodeError)
 
 
+def test_an_error_revived_before_does_not_stand_in_the_way_of_the_next():
+    message = "Expecting value: line 1 column 1 (char 0)"
+
+    errors = [revive_error("JSONDecodeError", message) for _ in range(3)]
+
+    assert all(isinstance(error, json.JSONDecodeError) for error in errors)
+    assert [str(error) for error in errors] == [message] * 3
+
+
 def test_an_os_error_has_its_number_and_file():
     error = revive_error("FileNotFoundError", "[Errno 2] No such file or directory: '/etc/app.toml'")
 

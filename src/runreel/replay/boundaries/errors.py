@@ -11,6 +11,9 @@ from typing import Any
 _GROUP = re.compile(r"(.*) \((\d{1,3}) sub-exceptions?\)", re.DOTALL)
 _ERRNO = re.compile(r"\[Errno (\d+)\] (.*?)(?:: ('.*'|\".*\"))?", re.DOTALL)
 
+# Marks the classes made here: they are found among the loaded ones, and are not what was recorded.
+_MADE = "_runreel_made"
+
 
 def revive_error(type_name: str, message: str, namespace: Mapping[str, Any] | None = None) -> Exception:
     """Return an exception of the recorded type whose text is the recorded message.
@@ -21,7 +24,7 @@ def revive_error(type_name: str, message: str, namespace: Mapping[str, Any] | No
     """
     kind = _find(type_name, namespace or {})
     if kind is None:
-        kind = type(type_name.rpartition(".")[2] or "Exception", (Exception,), {})
+        kind = type(type_name.rpartition(".")[2] or "Exception", (Exception,), {_MADE: True})
     for arguments in _arguments(kind, message):
         error = _made(kind, arguments)
         if error is not None and str(error) == message:
@@ -54,7 +57,12 @@ def _arguments(kind: type[Exception], message: str) -> Iterator[tuple[Any, ...]]
 
 def _forced(kind: type[Exception], message: str) -> Exception:
     """Make an instance past its constructor: of a class of the same name below the recorded one."""
-    names: dict[str, Any] = {"__init__": _ignore, "__str__": lambda _: message, "__module__": kind.__module__}
+    names: dict[str, Any] = {
+        "__init__": _ignore,
+        "__str__": lambda _: message,
+        "__module__": kind.__module__,
+        _MADE: True,
+    }
     try:
         error: Exception = type(kind.__name__, (kind,), {**names, "__qualname__": kind.__qualname__})(message)
     except TypeError:  # a class that may not be derived from, or made without its arguments
@@ -97,7 +105,7 @@ def _loaded(module: str, name: str) -> list[type[Exception]]:
             if below not in seen:
                 seen.add(below)
                 waiting.append(below)
-                if below.__name__ == name and (not module or below.__module__ == module):
+                if below.__name__ == name and (not module or below.__module__ == module) and _MADE not in vars(below):
                     found.append(below)
     standard = [kind for kind in found if kind.__module__.partition(".")[0] in sys.stdlib_module_names]
     return next((some for some in (found, standard) if len(some) == 1), [])
