@@ -23,25 +23,6 @@ SMALL = CONFIG.replace('grpc: {endpoint: "127.0.0.1:0"}', 'grpc: {endpoint: "127
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    store = Store()
-    with collector(tmp_path_factory.mktemp("home"), store) as running:
-        yield running, store
-
-
-@pytest.fixture
-def running(shared):
-    shared[1].batches.clear()
-    shared[1].hook = lambda _: None
-    return shared[0]
-
-
-@pytest.fixture
-def store(shared, running):
-    return shared[1]
-
-
-@pytest.fixture(scope="module")
 def channel(shared):
     with grpc.insecure_channel(shared[0].grpc, options=[("grpc.max_send_message_length", -1)]) as opened:
         yield opened

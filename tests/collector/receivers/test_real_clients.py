@@ -22,29 +22,8 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-from collector_kit import Store, collector
 from runreel.collector import telemetry
 from runreel.errors import RetryableError
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    store = Store()
-    with collector(tmp_path_factory.mktemp("home"), store) as running:
-        yield running, store
-
-
-@pytest.fixture
-def running(shared):
-    shared[1].batches.clear()
-    shared[1].hook = lambda _: None
-    return shared[0]
-
-
-@pytest.fixture
-def store(shared, running):
-    return shared[1]
-
 
 SPANS = {
     "gRPC": lambda at: GrpcSpans(endpoint=at.grpc, insecure=True),
