@@ -5,6 +5,7 @@ import pytest
 from runreel.record.strip import command_line, to_json, without_secrets
 
 KEY = "sk-test-51HxFAKE0000000000000000"
+MARK = "<SECRET:openai-key>"
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,16 @@ KEY = "sk-test-51HxFAKE0000000000000000"
         ({"password": "<SECRET:password>"}, {"password": "<SECRET:password>"}),
         ({"max_tokens": "256", "total": 12, "raw": b"x"}, {"max_tokens": "256", "total": 12, "raw": b"x"}),
         ("nothing to hide", "nothing to hide"),
+        ({KEY: 1, f"{KEY}1": 2}, {"<SECRET:openai-key>": 1, "<SECRET:openai-key>#2": 2}),
+        (
+            {"password": ("a", {"old": "b"}, 7, ())},
+            {"password": ("<SECRET:password>", {"old": "<SECRET:password>"}, "<SECRET:password>", ())},
+        ),
+        ({"token": {"type": "string", "description": KEY}}, {"token": {"type": "string", "description": MARK}}),
+        ({"pwd": 1234, "secret": True, "token": None}, {"pwd": "<SECRET:password>", "secret": True, "token": None}),
+        (f"key {KEY}".encode(), b"key <SECRET:openai-key>"),
+        ({"password": b"x"}, {"password": b"<SECRET:password>"}),
+        (b"\xff" + KEY.encode(), b"\xff" + KEY.encode()),
     ],
 )
 def test_secrets_go_and_everything_else_stays(value, clean):

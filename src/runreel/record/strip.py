@@ -1,6 +1,6 @@
 """Secrets go before anything leaves the agent's process, by the rules that the collector has too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from runreel.canonical import dumps
 from runreel.semconv.secret_names import sensitive_key
@@ -12,19 +12,56 @@ def without_secrets(value: Value) -> Value:
     """Return the value with every secret replaced by `<SECRET:rule>`: known by its form, or by the name above it."""
     if isinstance(value, str):
         return strip_secrets(value)
+    if isinstance(value, bytes):
+        return _stripped_bytes(value)
     if isinstance(value, tuple):
         return tuple(without_secrets(item) for item in value)
     if isinstance(value, Mapping):
-        return {key: _under(key, item) for key, item in value.items()}
+        return _stripped_map(value, _under)
     return value
 
 
+def _stripped_bytes(value: bytes) -> bytes:
+    try:
+        return strip_secrets(value.decode()).encode()
+    except UnicodeDecodeError:  # no text
+        return value
+
+
+def _stripped_map(value: Mapping[str, Value], strip: Callable[[str, Value], Value]) -> Value:
+    out: dict[str, Value] = {}
+    for key, item in value.items():
+        clean = unique = strip_secrets(key)
+        number = 2
+        while unique in out:  # two secrets of one kind were two entries
+            unique, number = f"{clean}#{number}", number + 1
+        out[unique] = strip(key, item)
+    return out
+
+
 def _under(name: str, value: Value) -> Value:
-    clean = without_secrets(value)
+    """Return a value without secrets; under a telling name nothing in it stays but its structure."""
     rule = sensitive_key(name)
-    if rule is None or not isinstance(value, str) or clean != value or not value or MARKS.fullmatch(value):
-        return clean
-    return f"<SECRET:{rule}>"
+    if rule is None or (isinstance(value, Mapping) and value.get("type") in _SCHEMA_TYPES):
+        return without_secrets(value)
+    return _covered(value, rule)
+
+
+def _covered(value: Value, rule: str) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_covered(item, rule) for item in value)
+    if isinstance(value, Mapping):
+        return _stripped_map(value, lambda _, item: _covered(item, rule))
+    if value is None or isinstance(value, bool) or value in ("", b""):
+        return value
+    if isinstance(value, str):
+        clean = strip_secrets(value)
+        return clean if clean != value or MARKS.fullmatch(value) else f"<SECRET:{rule}>"
+    return f"<SECRET:{rule}>".encode() if isinstance(value, bytes) else f"<SECRET:{rule}>"
+
+
+# A map that describes a secret (`{"type": "string"}`) holds none.
+_SCHEMA_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 
 
 def command_line(arguments: Sequence[str]) -> list[str]:
