@@ -323,3 +323,44 @@ def test_a_value_swallows_nothing_that_was_put_beside_it(key: bytes | None, was:
 )
 def test_another_spelling_is_the_same_value(spelling: str) -> None:
     assert unify(f"call {PHONE_TOKEN}.", f"call {spelling}.", key=KEY) == Bindings({PHONE_TOKEN: spelling})
+
+
+CARD, CARD_TOKEN = 4242424242424242, make_token(KEY, "CARD", "4242424242424242")
+
+
+@pytest.mark.parametrize("key", [KEY, None])
+@pytest.mark.parametrize("live", [CARD, float(CARD), str(CARD)])
+def test_a_token_stands_for_a_number_too(key: bytes | None, live: Value) -> None:
+    for was, now in (
+        ({"card": CARD_TOKEN}, {"card": live}),
+        (f'{{"card": "{CARD_TOKEN}"}}', json.dumps({"card": live})),
+        ({"card": (CARD_TOKEN, CARD_TOKEN)}, {"card": (live, live)}),
+    ):
+        assert isinstance(unify(was, now, key=key), Bindings), (was, now)
+
+
+def test_a_token_stands_for_no_other_number() -> None:
+    assert unify({"card": CARD_TOKEN}, {"card": CARD + 1}, key=KEY) == Mismatch("/card", CARD_TOKEN, CARD + 1, "token")
+    two = unify((CARD_TOKEN, CARD_TOKEN), (CARD, CARD + 1))
+    assert two == Mismatch("/1", CARD_TOKEN, CARD + 1, "token")
+    assert unify(CARD_TOKEN, True) == Mismatch("", CARD_TOKEN, True, "type")
+    assert unify(f"card {CARD_TOKEN}", CARD, key=KEY) == Mismatch("", f"card {CARD_TOKEN}", CARD, "type")
+    assert unify("4242", 4242) == Mismatch("", "4242", 4242, "type")
+
+
+def test_a_secret_stands_for_a_number_where_its_rule_takes_any_value() -> None:
+    def secret(rule: str, text: str) -> bool:
+        return rule == "password" and bool(text)
+
+    assert unify({"pin": "<SECRET:password>"}, {"pin": 1234}, secret=secret) == Bindings()
+    assert isinstance(unify({"pin": "<SECRET:aws-access-key>"}, {"pin": 1234}, secret=secret), Mismatch)
+
+
+def test_tokens_in_bytes_stand_for_their_text() -> None:
+    recorded = f"mail {DANA_TOKEN}".encode()
+
+    assert unify(recorded, f"mail {DANA}".encode(), key=KEY) == Bindings({DANA_TOKEN: DANA})
+    assert unify(recorded, f"mail {OMAR}".encode(), key=KEY) == Mismatch("", recorded, f"mail {OMAR}".encode(), "token")
+    assert unify(recorded, b"\xff", key=KEY) == Mismatch("", recorded, b"\xff", "value")
+    assert unify(b"\xff\x00", b"\xff\x00") == Bindings()
+    assert unify(b"\xff\x00", b"\xff\x01") == Mismatch("", b"\xff\x00", b"\xff\x01", "value")

@@ -4,13 +4,17 @@ A recorded token stands for one value, the same one wherever it occurs in a run.
 value is verified; without it the guess must have the entity's shape, and is listed as assumed.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from runreel.canonical.form import canonical, parse_json
 from runreel.canonical.match import Match, Secret, State, has_token
+from runreel.canonical.tokens import SECRET_RE, TOKEN_RE
 from runreel.values import Value
+
+_WHOLE_TOKEN = re.compile(f"{TOKEN_RE.pattern}|{SECRET_RE.pattern}")
 
 Reason = Literal["value", "type", "added", "removed", "token"]
 
@@ -54,6 +58,7 @@ def unify(
         served: tokens that the tape has given to the agent. Such a token equals itself, and binds nothing then.
         secret: says whether a text is what a secret rule finds; without it `<SECRET:rule>` only equals itself.
 
+    A token alone also stands for a number, and tokens in bytes for their text: redaction knows no other form of them.
     Equal are 1 and 1.0, and strings that are JSON text of equal values. Order matters in lists, not in maps.
     """
     state = State(dict(bindings.tokens), set(bindings.assumed), key, served, secret)
@@ -68,6 +73,11 @@ def _compare(was: Value, now: Value, path: str, state: State) -> Mismatch | None
         return _lists(was, now, path, state)
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         return _maps(was, now, path, state)
+    if isinstance(was, bytes) and isinstance(now, bytes):
+        return _bytes(was, now, path, state)
+    if isinstance(was, str) and type(now) in (int, float) and _WHOLE_TOKEN.fullmatch(was):
+        # A number that is personal, or stands under the name of a secret, was recorded as a text.
+        return None if Match(was, _digits(now), state).found() else Mismatch(path, was, now, "token")
     if _sort(was) != _sort(now):
         return Mismatch(path, was, now, "type")
     return None if canonical(was) == canonical(now) else Mismatch(path, was, now, "value")
@@ -76,6 +86,20 @@ def _compare(was: Value, now: Value, path: str, state: State) -> Mismatch | None
 def _sort(value: Value) -> str:
     """Name the type as JSON has it: all numbers are one."""
     return "number" if type(value) is float else type(value).__name__.replace("int", "number")
+
+
+def _digits(number: Value) -> str:
+    """Write a number as redaction sees it."""
+    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
+
+
+def _bytes(was: bytes, now: bytes, path: str, state: State) -> Mismatch | None:
+    """Compare bytes as the texts that they are; what is no text has no tokens."""
+    try:
+        mismatch = None if was == now else _texts(was.decode(), now.decode(), path, state)
+    except UnicodeDecodeError:
+        return Mismatch(path, was, now, "value")
+    return mismatch and Mismatch(path, was, now, mismatch.reason)
 
 
 def _lists(was: tuple[Value, ...], now: tuple[Value, ...], path: str, state: State) -> Mismatch | None:
