@@ -6,11 +6,15 @@ regions are skipped whose own metadata rule the candidate out.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from runreel.errors import ConfigError
 from runreel.processors.redact.memo import Memo
+
+if TYPE_CHECKING:
+    from phonenumbers import PhoneMetadata
 
 SCORE = 0.4  # Presidio's, for every phone number
 GATE = r"[0-9](?:[-xX ()\[\]./~+]{0,4}[0-9]){6}"
@@ -23,7 +27,12 @@ _TAIL = 64  # room for an extension after the last digit
 _EXTENSION_ENDS = frozenset("xX\uff58\uff38#\uff03~\uff5etTnN\uff54\uff34\uff4e\uff2e\u0431\u0411oO=")
 _MOST_DIGITS = 40  # no number with its prefixes has more; a longer run of digits alone holds none
 _GROUPS = re.compile(r"[\s./()\[\]]+|(?<=\d)-(?=\s)")
+_PLUS_AND_DIGIT = re.compile(r"[\[( ]*\+\d")
 _NO_DIGIT = re.compile(r"\D")
+_KINDS = (
+    "fixed_line", "mobile", "toll_free", "premium_rate", "shared_cost", "voip", "personal_number", "pager", "uan",
+    "voicemail",
+)  # fmt: skip
 _DIGITS_AND_HYPHENS = re.compile(r"[0-9-]+\Z")
 
 
@@ -114,14 +123,15 @@ class Phones:
             return known
         text, offset = before + candidate + behind, len(before)
         spans: set[tuple[int, int]] = set()
-        digits = _digit_runs(candidate)
-        for region in self._regions:
-            if digits is not None and not region.may_match(digits):
+        digits, abroad = _digit_runs(candidate)
+        for number, region in enumerate(self._regions):
+            # What starts with a plus is the same number in every region; only parts of it may not be.
+            if digits is not None and not (abroad and number == 0) and not region.may_match(digits):
                 continue
             whole = False
-            for number in self._matcher(text, region.code, leniency=1):
-                spans.add((number.start - offset, number.end - offset))
-                whole |= number.start <= offset and number.end >= offset + len(candidate)
+            for match in self._matcher(text, region.code, leniency=1):
+                spans.add((match.start - offset, match.end - offset))
+                whole |= match.start <= offset and match.end >= offset + len(candidate)
             if whole:  # what other regions find lies inside
                 break
         verdict = tuple((start, end) for start, end in sorted(spans) if 0 <= start < len(candidate))
@@ -130,26 +140,44 @@ class Phones:
 
 
 def _region(code: str) -> _Region:
-    from phonenumbers import PhoneMetadata
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata
 
     data = PhoneMetadata.metadata_for_region(code)
-    if data is None or data.general_desc is None or data.national_prefix_transform_rule:
-        return _Region(code, None, None)  # a prefix that is rewritten says nothing about the digits as written
-    prefix = f"(?:{data.national_prefix_for_parsing})?" if data.national_prefix_for_parsing else ""
-    national = re.compile(f"(?:{data.country_code})?{prefix}(?:{data.general_desc.national_number_pattern})")
-    abroad = re.compile(data.international_prefix) if data.international_prefix else None
-    return _Region(code, national, abroad)
+    if data is None or data.country_code is None:
+        return _Region(code, None, None)
+    # A number of any region with the same country code will do: +1 is twenty-five of them.
+    kin = (PhoneMetadata.metadata_for_region(other) for other in COUNTRY_CODE_TO_REGION_CODE[data.country_code])
+    numbers = "|".join(sorted({pattern for other in kin if other is not None for pattern in _patterns(other)}))
+    prefix = data.national_prefix_for_parsing
+    if data.national_prefix_transform_rule:  # behind such a prefix stands something that is rewritten
+        numbers = f"(?:{numbers})|(?:{prefix})\\d*"
+    elif prefix:
+        numbers = f"(?:{prefix})?(?:{numbers})"
+    national = re.compile(f"(?:{data.country_code})?(?:{numbers})")
+    return _Region(code, national, re.compile(data.international_prefix) if data.international_prefix else None)
 
 
-def _digit_runs(candidate: str) -> set[str] | None:
-    """Return every run of digits that the matcher may try inside a candidate, None where it may try anything."""
-    if not candidate.isascii() or any(char in candidate for char in "+xX;#,"):
-        return None
-    groups = [run for run in (_NO_DIGIT.sub("", part) for part in _GROUPS.split(candidate)) if run]
+def _patterns(data: "PhoneMetadata") -> Iterator[str]:
+    """Yield the patterns of which a valid number of a region matches one."""
+    for kind in _KINDS:
+        description = getattr(data, kind)
+        if description is not None and description.national_number_pattern:
+            yield description.national_number_pattern
+
+
+def _digit_runs(candidate: str) -> tuple[set[str] | None, bool]:
+    """Return every run of digits that the matcher may try inside a candidate (None: it may try anything), and whether
+    the candidate starts with a plus, whose group is left out then."""
+    if not candidate.isascii() or any(char in candidate for char in "xX;#,"):
+        return None, False
+    abroad = _PLUS_AND_DIGIT.match(candidate) is not None
+    if candidate.count("+") != abroad:
+        return None, False
+    groups = [run for run in (_NO_DIGIT.sub("", part) for part in _GROUPS.split(candidate)) if run][abroad:]
     if len(groups) > 8:
-        return None
+        return None, abroad
     runs = ("".join(groups[i:j]) for i in range(len(groups)) for j in range(i + 1, len(groups) + 1))
-    return {run for run in runs if 7 <= len(run) <= 20}
+    return {run for run in runs if 7 <= len(run) <= 20}, abroad
 
 
 def _kind(char: str) -> str:
