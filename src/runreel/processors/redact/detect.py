@@ -91,7 +91,7 @@ class Detector:
 
     def find(self, text: str) -> list[Finding]:
         """Return the findings in a text, in order."""
-        return self.judge(text, self._scanner.scan(one_byte(text)))
+        return without_contained(self.judge(text, self._scanner.scan(one_byte(text))))
 
     def ends(self, entity: str, hits: Hits) -> list[int]:
         """Return where the candidates of an entity end, in order."""
@@ -101,8 +101,8 @@ class Detector:
         return sorted(end for spots in places for _, end in spots)
 
     def judge(self, text: str, hits: Hits, check: Check = _unlimited) -> list[Finding]:
-        """Return the findings around the hits of `gates` (numbered in their order); `check` is called between windows,
-        and may raise to stop."""
+        """Return the findings around the hits of `gates` (numbered in their order), in no order, those inside others
+        among them. `check` is called between candidates, and may raise to stop."""
         found: list[Finding] = []
         for entity in dict.fromkeys(entity for entity, _ in self.gates):
             if entity == "PHONE" and self._phones is not None:
@@ -113,7 +113,7 @@ class Detector:
             ends = self.ends(entity, hits)
             if ends:
                 found += self._in_windows(entity, text, self._windows[entity](text, ends), check)
-        return without_contained(found)
+        return found
 
     def _in_windows(self, entity: str, text: str, windows: list[tuple[int, int]], check: Check) -> Iterator[Finding]:
         """Judge all windows of a text in one go, apart from each other."""

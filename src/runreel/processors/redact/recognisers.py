@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runreel.errors import ConfigError
+from runreel.processors.redact.memo import Memo
 
 if TYPE_CHECKING:
     import regex  # type: ignore[import-untyped]
-    import tldextract
     from presidio_analyzer import EntityRecognizer, Pattern, PatternRecognizer
 
 PRESIDIO_NAMES = {
@@ -25,6 +25,7 @@ PRESIDIO_NAMES = {
 }
 """Our entity names, which tokens carry, and Presidio's."""
 
+_SIMPLE_LOCAL = re.compile(r"[\w.+'-]*")
 _NOT_BASE58 = re.compile("[0OIl]")
 
 Judged = tuple[int, int, float]
@@ -104,17 +105,35 @@ def _recognisers() -> "dict[str, PatternRecognizer]":
     }
 
 
-@lru_cache(maxsize=1)
-def _suffixes() -> "tldextract.TLDExtract":
-    """Return the list of public suffixes that comes in the package. Stock Presidio would ask the network for it."""
-    import tldextract
+class _Suffixes:
+    """The list of public suffixes that comes in the package. Stock Presidio would ask the network for it."""
 
-    return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=())
+    def __init__(self) -> None:
+        import tldextract
+
+        self._extract = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=())
+        self._memo: Memo[bool] = Memo(10_000, "suffixes")
+
+    def ends(self, address: str) -> bool:
+        local, _, domain = address.rpartition("@")
+        if not _SIMPLE_LOCAL.fullmatch(local):  # it may look like a URL then, and be read as one
+            return bool(self._extract(address).fqdn)
+        key = self._memo.key(domain)
+        known = self._memo.get(key)
+        if known is None:
+            known = bool(self._extract(domain).fqdn)
+            self._memo.put(key, known)
+        return known
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> _Suffixes:
+    return _Suffixes()
 
 
 def has_public_suffix(address: str) -> bool:
     """Tell whether an address or domain ends in a public suffix, as Presidio asks of e-mail addresses."""
-    return _suffixes()(address).fqdn != ""
+    return _suffixes().ends(address)
 
 
 def _judge(recogniser: "PatternRecognizer") -> Judge:

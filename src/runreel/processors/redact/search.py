@@ -130,7 +130,9 @@ class Search:
                 *extras.find(base, hits, self._first_extra),
                 *extras.addresses(base, at_signs(base, self._detector.ends("EMAIL", hits)), judged),
             ]
-            found = without_contained(extras.narrowed(base, found, own))
+            found = extras.narrowed(base, found, own)
+        found = without_contained(found)
+        if not self._plain_profile:
             found = [item for item in found if not self._suppressed(base, item, where)]
         return [
             Spot(item.start, item.end, "personal", item.entity, base[item.start : item.end], (item.entity,))

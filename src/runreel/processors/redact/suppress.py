@@ -21,6 +21,7 @@ _UUID = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-
 _DECIMAL = re.compile(r"(?<![\d.,])[-+]?\d+\.\d+(?:[eE][-+]?\d+)?(?![\d.])")
 _EPOCH = re.compile(r"1\d{9}(?:\d{3}){0,3}")  # seconds to nanoseconds, 2001 to 2033
 _NEAR = 64
+_HEX_OR_DASH = frozenset("0123456789abcdefABCDEF-")
 _SEPARATORS = " \t\"'`:=#()[-"
 
 _PRIVATE_IPV4 = tuple(
@@ -94,27 +95,36 @@ def _email(text: str, found: Finding, _: Context) -> bool:
 
 
 def _phone(text: str, found: Finding, _: Context) -> bool:
-    written = text[found.start : found.end]
-    around = max(0, found.start - _NEAR)
-    if _EPOCH.fullmatch(written):
+    if _EPOCH.fullmatch(text, found.start, found.end):
         return True
-    if _within(_DECIMAL, text, found) or _within(_UUID, text, found):
+    if _in_decimal(text, found) or _in_uuid(text, found):
         return True
-    return bool(_BOOK_BEFORE.search(text, around, found.start))
+    before = text[max(0, found.start - _NEAR) : found.start].upper()
+    return "IS" in before and _BOOK_BEFORE.search(before) is not None
 
 
 def _card(text: str, found: Finding, _: Context) -> bool:
     """Times in micro- and nanoseconds and the digits of a fraction pass the checksum once in ten times."""
     if _EPOCH.fullmatch(text, found.start, found.end):
         return True  # no card of 13, 16 or 19 digits starts with 1
-    return _within(_DECIMAL, text, found) or _within(_UUID, text, found)
+    return _in_decimal(text, found) or _in_uuid(text, found)
 
 
 def _ssn(text: str, found: Finding, where: Context) -> bool:
     """Nine digits alone are a social security number where something nearby says so."""
     if found.score >= 0.3:
-        return _within(_UUID, text, found)
+        return _in_uuid(text, found)
     return not where.ssn and not _SSN_BEFORE.search(text, max(0, found.start - _NEAR), found.start)
+
+
+def _in_decimal(text: str, found: Finding) -> bool:
+    """Tell whether a finding is the digits of a fraction, or all of a number with one."""
+    return "." in text[max(0, found.start - 1) : found.end + 1] and _within(_DECIMAL, text, found)
+
+
+def _in_uuid(text: str, found: Finding) -> bool:
+    around = text[max(0, found.start - 1) : found.start] + text[found.end : found.end + 1]
+    return not _HEX_OR_DASH.isdisjoint(around) and _within(_UUID, text, found)
 
 
 def _within(pattern: re.Pattern[str], text: str, found: Finding) -> bool:

@@ -65,7 +65,8 @@ class Values:
         else:
             edits = self._texts.edits(text, name, budget)
         for edit in edits:
-            counts.update(edit.labels)
+            for label in edit.labels:
+                counts[label] += 1
         return apply(text, edits)
 
     def _bytes(self, data: bytes, name: str, counts: Counter[str], budget: Budget) -> bytes:
