@@ -31,21 +31,24 @@ class Finding(NamedTuple):
     score: float
 
 
+# The patterns that ask for a word boundary before them get one here, too: without it a long number fires at each digit.
+_BREAK = "(?:^|[^0-9A-Za-z_])"
 GATES: tuple[tuple[str, Gate], ...] = (
     ("EMAIL", Gate(r"@\w")),
-    ("CARD", Gate("(?:[0-9][- ]?){12}[0-9]", run="(?:[0-9][- ]?){12,}+")),
+    ("CARD", Gate(f"{_BREAK}(?:[0-9][- ]?){{12}}[0-9]", run=f"{_BREAK}(?:[0-9][- ]?){{12,}}+")),
     (
         "SSN",
         Gate(
-            "(?:[0-9]{5}-[0-9]{4}|[0-9]{3}-[0-9]{6}|[0-9]{9}|[0-9]{3}[- .][0-9]{2}[- .][0-9]{4})",
-            run=r"[0-9][0-9 .\-]{8,}+",
+            f"{_BREAK}(?:[0-9]{{5}}-[0-9]{{4}}|[0-9]{{3}}-[0-9]{{6}}|[0-9]{{9}}"
+            "|[0-9]{3}[- .][0-9]{2}[- .][0-9]{4})",
+            run=rf"{_BREAK}[0-9][0-9 .\-]{{8,}}+",
         ),
     ),
     ("IBAN", Gate("[A-Z]{2}[0-9]{2}[ -]?[A-Z0-9]{4}[ -]?[A-Z0-9]{4}")),
     ("CRYPTO", Gate("(?:bc1|[13])[a-zA-Z0-9]{25}", caseless=True, run="(?:bc1|[13])[a-zA-Z0-9]{25,}+")),
-    ("IP", Gate(r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]", run=r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9.]++")),
+    ("IP", Gate(rf"{_BREAK}[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}", run=rf"{_BREAK}[0-9]{{1,3}}\.[0-9][0-9.]*+")),
     ("IP", Gate("::|(?::[0-9A-Fa-f]{1,4}){2}:", run="(?:::|(?::[0-9A-Fa-f]{1,4}){2}:)[0-9A-Fa-f:]*+")),
-    ("PHONE", Gate(phones.GATE, starts=True, run=phones.GATE.replace("{6}", "{6,}+"))),
+    ("PHONE", Gate(phones.GATE, starts=True, run=phones.RUN)),
 )
 
 # Every character that a match of the entity's patterns, or of its gates, can hold: a window is a run of them with its
@@ -106,8 +109,7 @@ class Detector:
         found: list[Finding] = []
         for entity in dict.fromkeys(entity for entity, _ in self.gates):
             if entity == "PHONE" and self._phones is not None:
-                spots = hits.get(self._phone_gate, ())
-                spans = self._phones.find(text, spots, check) if spots else ()
+                spans = self._phones.find(text, hits.get(self._phone_gate, ()), check)
                 found += [Finding(entity, start, end, phones.SCORE) for start, end in spans]
                 continue
             ends = self.ends(entity, hits)

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from phonenumbers import PhoneMetadata
 
 SCORE = 0.4  # Presidio's, for every phone number
-GATE = r"[0-9](?:[-xX ()\[\]./~+]{0,4}[0-9]){6}"
+_SEPARATOR = r"[-xX ()\[\]./~+]{0,4}"
+# A number right before a letter is none, but before the first letter of an extension; `a` stands for other scripts.
+# So the gate need not fire at `2026-01-01T`, nor at every digit from the seventh on.
+_NO_LETTER = "(?:[^0-9B-DF-HJ-WYZb-df-hj-wyz]|$)"
+GATE = f"[0-9](?:{_SEPARATOR}[0-9]){{6}}{_NO_LETTER}"
 """Seven digits with what libphonenumber allows between them. Shorter numbers (German ones of 4 to 6 digits) are not
 reported, the one difference to Presidio."""
+# A scanner may report one hit for many, as far as the text is one chain for sure: `~` and `+` may end one.
+RUN = rf"(?:[0-9](?:[-xX ()\[\]./]{{0,4}}[0-9]){{6,}}+|{GATE})"
 
 _LEAD = 12  # characters that a number may have before its first digit: twice a bracket or plus and four of punctuation
 _TAIL = 64  # room for an extension after the last digit
@@ -57,6 +63,7 @@ class Phones:
     """
 
     def __init__(self, regions: Sequence[str], memo_size: int = 100_000) -> None:
+        import regex  # type: ignore[import-untyped]
         from phonenumbers import SUPPORTED_REGIONS, phonenumbermatcher
 
         unknown = [region for region in regions if region not in SUPPORTED_REGIONS]
@@ -66,25 +73,29 @@ class Phones:
         self._regions = tuple(_region(code) for code in regions)
         self._matcher = phonenumbermatcher.PhoneNumberMatcher
         self._candidate = phonenumbermatcher._PATTERN
-        self._chain = re.compile(f"(?:{phonenumbermatcher._PUNCTUATION}\\d)*", re.IGNORECASE)
+        # What else belongs to the chain of digits that a hit is in. Before a hit that is the first one in its chain
+        # there are the digits of its own block, and no more than six of others.
+        punctuation = phonenumbermatcher._PUNCTUATION
+        self._before = regex.compile(rf"(?ir)(?:\d{punctuation}){{0,6}}+\d*+")
+        self._after = re.compile(rf"(?:{punctuation}\d)*+", re.IGNORECASE)
         self._time_stamp = phonenumbermatcher._TIME_STAMPS
         self._memo: Memo[tuple[tuple[int, int], ...]] = Memo(memo_size, "phones " + " ".join(regions))
 
     def find(self, text: str, places: Sequence[tuple[int, int]], check: Callable[[], None]) -> list[tuple[int, int]]:
-        """Return (start, end) of the numbers around the places that the gate fired at (in order of their end).
+        """Return (start, end) of the numbers around hits of the gate, in the order of their ends.
 
         `check` is called for each candidate and may raise to stop.
         """
         found: list[tuple[int, int]] = []
-        last = 0
-        chain_start, chain_end = places[0]
-        for start, end in (*places[1:], (len(text) + 1, 0)):
-            if start <= chain_end:  # one chain of digits
-                chain_end = end
+        last = done = 0
+        for start, place in places:
+            end = place if text[place - 1].isdecimal() else place - 1
+            if end <= done:
                 continue
-            if chain_end > last and not _is_timestamp(text, chain_start, chain_end):
-                last = self._find_in(text, self._window_start(text, chain_start, last), chain_end, found, check)
-            chain_start, chain_end = start, end
+            rest = self._after.match(text, end)
+            start, done = self._before.match(text, 0, start).start(), rest.end() if rest else end
+            if not _is_timestamp(text, start, done):
+                last = self._find_in(text, self._window_start(text, start, last), done, found, check)
         return found
 
     def _window_start(self, text: str, start: int, last: int) -> int:
@@ -95,8 +106,6 @@ class Phones:
     def _find_in(self, text: str, start: int, end: int, found: list[tuple[int, int]], check: Callable[[], None]) -> int:
         """Judge the candidates that begin in a window; return where the last one ends."""
         last = start
-        chain = self._chain.match(text, end)
-        end = chain.end() if chain else end
         for match in self._candidate.finditer(text, start, min(len(text), end + _TAIL)):
             first, after = match.span()
             if first >= end:
