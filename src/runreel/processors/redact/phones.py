@@ -29,6 +29,8 @@ RUN = rf"(?:[0-9](?:[-xX ()\[\]./]{{0,4}}[0-9]){{6,}}+|{GATE})"
 
 _LEAD = 12  # characters that a number may have before its first digit: twice a bracket or plus and four of punctuation
 _TAIL = 64  # room for an extension after the last digit
+# How what may stand between a number and its extension starts; where only blanks follow, they may be many.
+_EXTENSION_STARTS = frozenset(";xXeEiI#~aA\uff03\uff5e\uff58\uff38\uff45\uff25\uff49\uff29\u0434\u0414") | {""}
 # How the words before an extension end: x, ext, extn, int, anexo and their kin.
 _EXTENSION_ENDS = frozenset("xX\uff58\uff38#\uff03~\uff5etTnN\uff54\uff34\uff4e\uff2e\u0431\u0411oO=")
 _MOST_DIGITS = 40  # no number with its prefixes has more; a longer run of digits alone holds none
@@ -106,7 +108,8 @@ class Phones:
     def _find_in(self, text: str, start: int, end: int, found: list[tuple[int, int]], check: Callable[[], None]) -> int:
         """Judge the candidates that begin in a window; return where the last one ends."""
         last = start
-        for match in self._candidate.finditer(text, start, min(len(text), end + _TAIL)):
+        extended = text[end : end + _LEAD].lstrip(" \t,\xa0")[:1] in _EXTENSION_STARTS
+        for match in self._candidate.finditer(text, start, end + _TAIL if extended else end):
             first, after = match.span()
             if first >= end:
                 break

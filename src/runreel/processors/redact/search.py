@@ -18,8 +18,9 @@ _KINDS = {"secret": 0, "personal": 1, "base64": 2}  # of two that overlap, the f
 _RANK = {"CARD": 0, "IBAN": 1, "EMAIL": 2, "IP": 3, "CRYPTO": 4, "SSN": 5, "PHONE": 6}
 _PLAIN = frozenset([*" \t\r\n\"'()[]{}<>,;!?|", INERT, LIMIT, ""])
 _REACH = 12
-_DIGIT_BEFORE = re.compile(r"\d[^A-WYZa-wyz\d]*\Z")
-_DIGIT_AFTER = re.compile(rf"[^A-WYZa-wyz\d]{{0,{_REACH}}}\d")
+_KEEPS_APART = r"A-WYZa-wyz\"'`{}<>|&$%!?*_\r\n" + INERT + LIMIT
+_DIGIT_BEFORE = re.compile(rf"\d[^{_KEEPS_APART}\d]*\Z")
+_DIGIT_AFTER = re.compile(rf"[^{_KEEPS_APART}\d]{{0,{_REACH}}}\d")
 
 Where = Callable[[int], tuple[Context, int, int]]
 """The context at an offset, and the borders of the piece of text that it holds for."""
