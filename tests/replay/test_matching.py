@@ -2,7 +2,9 @@
 
 import itertools
 import random
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -249,6 +251,18 @@ def test_a_result_that_no_boundary_gave_is_a_tool_that_ran():
     ((found,), _) = tape.finish(stopped=False)
     assert (found.type, found.name, found.recorded) == ("unstubbed_tool", "get", 0)
     assert "--tool" in found.advice
+
+
+@pytest.mark.parametrize(("arguments", "reproduced"), [({"city": "Lisbon"}, 0), ('{"city": "Lis', 1)])
+def test_a_tool_without_a_span_that_no_boundary_answered_ran_unless_it_could_not_be_called(arguments, reproduced):
+    entry = replace(tool(0, "get", arguments, "21", call_id="c1"), source="synthesised")
+    tape = matcher(entry, model(1, with_result("c1", "21"), after=[0]))
+
+    tape.ask(ask_model(with_result("c1", "21")))
+
+    found, _ = tape.finish(stopped=False)
+    assert [one.type for one in found] == ["unstubbed_tool"] * (1 - reproduced)
+    assert tape.reproduced == reproduced
 
 
 def test_what_an_agent_tells_the_model_of_a_refused_call_is_no_result():
