@@ -3,6 +3,7 @@ import random
 
 import pytest
 
+from runreel.semconv.pem import LIMIT, key_lines
 from runreel.semconv.secrets import find_secrets, strip_secrets
 
 MARK = "<SECRET:private-key>"
@@ -81,3 +82,22 @@ def test_keys_cut_anywhere_leave_no_whole_line() -> None:
         left = strip_secrets(pem()[:end]) + strip_secrets(pem()[start:])
 
         assert "0123456789ABCDEFabcdef0123456789ABCDEFabcdef\nMIIBFAKE" not in left
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "\\n", "\\r\\n"])
+def test_a_list_of_lines_is_a_key_as_far_as_they_look_like_one(ending: str) -> None:
+    lines = [line + ending for line in pem().splitlines()]
+
+    assert key_lines([*lines, "y"]) == len(lines)
+    assert key_lines([*lines[:-1], "and so on"]) == len(lines) - 1
+    assert key_lines(["x", *lines]) == 0
+    assert key_lines(lines[1:]) == 0
+    assert key_lines([lines[0], lines[-1]]) == 0
+    assert key_lines([lines[0], "see above"]) == 0
+    assert key_lines([lines[0], *lines]) == 0
+
+
+def test_no_key_reaches_into_another_text() -> None:
+    text = f"-----BEGIN PRIVATE KEY----- see{LIMIT}AKIAIOSFODNN7EXAMPLE{LIMIT}x -----END PRIVATE KEY-----"
+
+    assert find_secrets(text) == [(text.index("AKIA"), text.index("AKIA") + 20, "aws-access-key")]

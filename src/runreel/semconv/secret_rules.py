@@ -4,16 +4,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from runreel.semconv.pem import BEGIN_OR_END, find_private_keys
+from runreel.semconv.pem import BEGIN_OR_END, LIMIT, find_private_keys
 from runreel.semconv.secret_names import sensitive_key, sensitive_parameter
 
 Span = tuple[int, int, str]
 
 INERT = "\0"
 """Stands for each character of a mark while text is searched: no rule matches it, and it joins nothing."""
-
-LIMIT = "\1"
-"""Separates texts that are searched as one: like the start and the end of a text for every rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ _NAMED = (
 )
 _ASSIGNED = re.compile(
     rf"(?:{_NAMED})(?P<tail>[\w-]{{0,12}})[\"'`\\\])]{{0,6}}(?P<sep>[ \t]{{0,8}}(?:=>|[:=]=?)[ \t]{{0,8}})"
-    r"(?:(?P<open>\\{0,7}[\"'`])(?P<quoted>(?:\\[^\r\n]|(?!(?P=open))[^\r\n\0\1]){1,4096}?)(?P=open)"
+    r"(?:(?P<open>\\{0,7}[\"'`])(?P<quoted>(?:\\[^\r\n\0\1]|(?!(?P=open))[^\r\n\0\1]){1,4096}?)(?P=open)"
     r"|\\{0,7}[\"'`]?(?P<bare>[^\s\"'`,;&|<>(){}\[\]\\\0\1]{3,4096}))",
     re.IGNORECASE,
 )

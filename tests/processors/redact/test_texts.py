@@ -6,6 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redaction import redact, redactor
+from runreel.processors.redact.budget import Budget
+from runreel.processors.redact.edits import apply
+from runreel.processors.redact.search import Search, Spot
+from runreel.processors.redact.suppress import NO_CONTEXT
 
 PLAIN = "bob@example.com"
 
@@ -208,3 +212,43 @@ def test_redacted_json_parses_and_has_the_same_structure(value: object) -> None:
     assert redact(left) == left
     for planted in (PLAIN, "202-555-0143", "AKIAIOSFODNN7EXAMPLE", "4242 4242 4242 4242"):
         assert planted not in left
+
+
+def test_nothing_reaches_from_one_literal_into_the_next() -> None:
+    begin, end, key = "-----BEGIN PRIVATE KEY----- x", "y -----END PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLE"
+    value = {"a": begin, "b": key, "c": ['password: "abc\\', 'd" e'], "f": end}
+
+    left = redact(json.dumps(value))
+
+    assert json.loads(left) == {**value, "b": "<SECRET:aws-access-key>"}
+
+
+def test_a_private_key_as_a_list_of_lines_goes_line_by_line() -> None:
+    lines = [
+        "-----BEGIN PRIVATE KEY-----",
+        *["MIIBFAKE" + "0123456789ABCDEFabcdef" * 2] * 3,
+        "-----END PRIVATE KEY-----",
+    ]
+    value = {"before": "x1", "lines": lines, "after": "y1"}
+
+    assert json.loads(redact(json.dumps(value))) == {**value, "lines": ["<SECRET:private-key>"] * 5}
+
+
+def test_a_spot_over_a_border_would_go_from_both_texts() -> None:
+    class Crossing(Search):
+        def spots(self, text: str, *args: object) -> list[Spot]:
+            return [Spot(text.index("x"), text.index("y") + 1, "secret", "token", "", ("SECRET:token",))]
+
+    texts = redactor()._values._texts
+    search, texts._search = texts._search, Crossing.__new__(Crossing)
+    try:
+        found = texts._plain(["a x1", "2", "3y b"], [NO_CONTEXT] * 3, 0, Budget(1.0))
+    finally:
+        texts._search = search
+
+    mark = "<SECRET:token>"
+    assert [apply(text, found[place]) for place, text in enumerate(["a x1", "2", "3y b"])] == [
+        f"a {mark}",
+        mark,
+        f"{mark} b",
+    ]

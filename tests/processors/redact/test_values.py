@@ -86,3 +86,11 @@ def test_what_is_found_is_counted() -> None:
     redactor()._values.value(json.dumps({"token": "abc", "n": CARD}), "v", counts)
 
     assert counts == {"EMAIL": 2, "PHONE": 1, "SECRET:password": 1, "SECRET:token": 1, "CARD": 1}
+
+
+def test_a_private_key_as_a_list_of_lines_goes_line_by_line() -> None:
+    lines = ("-----BEGIN PRIVATE KEY-----", "MIIBFAKE" + "0123456789ABCDEFabcdef" * 2, "-----END PRIVATE KEY-----")
+
+    assert value(("x", *lines, "y", 5)) == ("x", *["<SECRET:private-key>"] * 3, "y", 5)
+    assert value((*lines[:2], None)) == (*["<SECRET:private-key>"] * 2, None)
+    assert value(lines[::2]) == lines[::2]

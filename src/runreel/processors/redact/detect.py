@@ -91,7 +91,9 @@ class Detector:
         self._phones = phones.Phones(regions) if "PHONE" in entities else None
         self.gates = tuple((entity, gate) for entity, gate in GATES if entity in entities)
         self._scanner: Scanner = scanner([gate for _, gate in self.gates], hyperscan=hyperscan)
-        self._phone_gate = next((number for number, (entity, _) in enumerate(self.gates) if entity == "PHONE"), -1)
+        self._numbers = {
+            name: tuple(number for number, (entity, _) in enumerate(self.gates) if entity == name) for name in entities
+        }
         self._windows = _windows()
 
     def find(self, text: str) -> list[Finding]:
@@ -100,7 +102,9 @@ class Detector:
 
     def ends(self, entity: str, hits: Hits) -> list[int]:
         """Return where the candidates of an entity end, in order."""
-        places = [hits[number] for number, (name, _) in enumerate(self.gates) if name == entity and number in hits]
+        places = [hits[number] for number in self._numbers.get(entity, ()) if number in hits]
+        if not places:
+            return []
         if len(places) == 1:
             return [end for _, end in places[0]]
         return sorted(end for spots in places for _, end in spots)
@@ -109,21 +113,28 @@ class Detector:
         """Return the findings around the hits of `gates` (numbered in their order), in no order, those inside others
         among them. `check` is called between candidates, and may raise to stop."""
         found: list[Finding] = []
-        for entity in dict.fromkeys(entity for entity, _ in self.gates):
-            if entity == "PHONE" and self._phones is not None:
-                spans = self._phones.find(text, hits.get(self._phone_gate, ()), check)
-                found += [Finding(entity, start, end, phones.SCORE) for start, end in spans]
+        for entity, numbers in self._numbers.items():
+            if hits.keys().isdisjoint(numbers):
                 continue
-            ends = self.ends(entity, hits)
-            if ends:
-                found += self._in_windows(entity, text, self._windows[entity](text, ends), check)
+            if entity == "PHONE" and self._phones is not None:
+                spans = self._phones.find(text, hits[numbers[0]], check)
+                found += [Finding(entity, start, end, phones.SCORE) for start, end in spans]
+            else:
+                windows = self._windows[entity](text, self.ends(entity, hits))
+                found += self._in_windows(entity, text, windows, check)
         return found
 
     def _in_windows(self, entity: str, text: str, windows: list[tuple[int, int]], check: Check) -> Iterator[Finding]:
         """Judge all windows of a text in one go, apart from each other."""
-        joined = _APART.join(text[start:end] for start, end in windows)
+        judge = self._judges[entity].judge
+        if len(windows) < 2:
+            for first, last in windows:
+                for start, end, score in judge(text[first:last], check):
+                    yield Finding(entity, first + start, first + end, score)
+            return
+        joined = _APART.join([text[start:end] for start, end in windows])
         place, offset, limit = -1, 0, 0
-        for start, end, score in sorted(self._judges[entity].judge(joined, check)) if windows else ():
+        for start, end, score in sorted(judge(joined, check)):
             while start >= limit:
                 place += 1
                 offset = windows[place][0] - limit

@@ -10,7 +10,8 @@ from runreel.processors.redact.detect import Detector, Finding, at_signs, withou
 from runreel.processors.redact.scan import NO_PLACE, Gate, Hits, Scanner, scanner
 from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.suppress import Context, suppressed
-from runreel.semconv.secret_rules import INERT, LIMIT, RULES, Span
+from runreel.semconv.pem import LIMIT
+from runreel.semconv.secret_rules import INERT, RULES, Span
 from runreel.semconv.secrets import MARKS, blanked, masked, merge
 
 _KINDS = {"secret": 0, "personal": 1, "base64": 2}  # of two that overlap, the first stays
@@ -21,6 +22,8 @@ _REACH = 12
 _KEEPS_APART = r"A-WYZa-wyz\"'`{}<>|&$%!?*_\r\n" + INERT + LIMIT
 _DIGIT_BEFORE = re.compile(rf"\d[^{_KEEPS_APART}\d]*\Z")
 _DIGIT_AFTER = re.compile(rf"[^{_KEEPS_APART}\d]{{0,{_REACH}}}\d")
+
+_NUMBER_EDGES = frozenset("0123456789+()[]")
 
 Where = Callable[[int], tuple[Context, int, int]]
 """The context at an offset, and the borders of the piece of text that it holds for."""
@@ -192,6 +195,8 @@ def _is_apart(base: str, spot: Spot) -> bool:
     """Tell whether what stands around a spot cannot be part of another finding once the spot is gone."""
     if base[max(0, spot.start - 1) : spot.start] not in _PLAIN or base[spot.end : spot.end + 1] not in _PLAIN:
         return False
-    # Digits on the other side of blanks and punctuation may have been one number with it; x announces an extension.
-    before = _DIGIT_BEFORE.search(base, max(0, spot.start - _REACH), spot.start)
-    return before is None and _DIGIT_AFTER.match(base, spot.end) is None
+    # A number that is gone may have been one with digits on the other side of blanks and punctuation; x announces an
+    # extension.
+    if base[spot.start] in _NUMBER_EDGES and _DIGIT_BEFORE.search(base, max(0, spot.start - _REACH), spot.start):
+        return False
+    return base[spot.end - 1] not in _NUMBER_EDGES or _DIGIT_AFTER.match(base, spot.end) is None

@@ -5,7 +5,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice, takewhile
 from typing import NamedTuple
 
 from runreel.canonical.tokens import make_token
@@ -19,8 +19,8 @@ from runreel.processors.redact.names import SHORTEST_NUMBER, numbers_are, person
 from runreel.processors.redact.search import Search, Spot
 from runreel.processors.redact.settings import RULES_VERSION, RedactSettings
 from runreel.processors.redact.suppress import NO_CONTEXT, Context, context
+from runreel.semconv.pem import LIMIT, key_lines
 from runreel.semconv.secret_names import sensitive_key
-from runreel.semconv.secret_rules import LIMIT
 from runreel.semconv.secrets import MARKS, find_secrets
 
 _DEEPEST = 12  # layers of JSON and base64 in each other; what is deeper is searched as text
@@ -128,6 +128,13 @@ class Texts:
                     settled = max(settled, seen)
                     continue
             elif kind == "string":
+                lines = _key_lines(text, found, number) if text.startswith("-----", start) else 0
+                for line in found[number : number + lines]:
+                    _cover(text, line, "private-key", out)
+                if lines:
+                    number += lines
+                    settled = max(settled, number + 1)
+                    continue
                 if not self._literal(text, token, above, depth, budget, out, pieces):
                     return None
                 if number >= settled and above.plain and (place := jsontext.settled(text, token)):
@@ -197,10 +204,12 @@ class Texts:
 
         out: dict[int, list[Edit]] = {}
         for spot in self._search.spots(LIMIT.join(texts), where, decoded, budget):
-            place = _place(starts, spot.start)
-            start = starts[place]
-            edit = Edit(spot.start - start, spot.end - start, self._replacement(spot), spot.labels)
-            out.setdefault(place, []).append(edit)
+            replacement = self._replacement(spot)
+            # None reaches over the border of its text. If one did, the rest of it would go from the next text, too.
+            for place in range(_place(starts, spot.start), _place(starts, max(spot.start, spot.end - 1)) + 1):
+                first, size = starts[place], starts[place + 1] - starts[place] - 1
+                edit = Edit(max(0, spot.start - first), min(size, spot.end - first), replacement, spot.labels)
+                out.setdefault(place, []).append(edit)
         return out
 
     def _replacement(self, spot: Spot) -> str:
@@ -226,6 +235,12 @@ def _put(text: str, token: Token, edits: Sequence[Edit], out: list[Edit]) -> Non
 def _is_whole_number(piece: _Piece, edits: Sequence[Edit]) -> bool:
     whole = len(edits) == 1 and edits[0].end - edits[0].start == len(piece.text)
     return whole and (piece.named or edits[0].labels == ("CARD",))
+
+
+def _key_lines(text: str, found: list[Token], number: int) -> int:
+    """Return how many strings, one after the other from a number on, are the lines of a private key."""
+    strings = takewhile(lambda token: token.kind == "string", islice(found, number, None))
+    return key_lines(text[token.start : token.end] for token in strings)
 
 
 def _take_value(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 
 from runreel.processors.redact.budget import Budget, Clock
 from runreel.processors.redact.edits import Edits, apply
@@ -9,6 +10,7 @@ from runreel.processors.redact.jsontext import SCHEMA_TYPES
 from runreel.processors.redact.names import is_structural
 from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.texts import Texts, is_mark
+from runreel.semconv.pem import key_lines
 from runreel.semconv.secret_names import sensitive_key
 from runreel.values import Value
 
@@ -48,7 +50,7 @@ class Values:
         if isinstance(value, bytes):
             return self._bytes(value, name, counts, budget)
         if isinstance(value, tuple):
-            return tuple(self._plain_value(item, name, counts, budget) for item in value)
+            return self._list(value, name, counts, budget)
         if isinstance(value, Mapping):
             return renamed(
                 value,
@@ -58,6 +60,19 @@ class Values:
         if isinstance(value, bool) or value is None:
             return value
         return self._number(value, name, counts, budget)
+
+    def _list(self, items: tuple[Value, ...], name: str, counts: Counter[str], budget: Budget) -> Value:
+        out: list[Value] = []
+        while (place := len(out)) < len(items):
+            item = items[place]
+            lines = 0
+            if isinstance(item, str) and item.startswith("-----"):  # a private key may come as a list of lines
+                lines = key_lines(str(line) for line in takewhile(lambda one: isinstance(one, str), items[place:]))
+            if lines:
+                out += [_covered(line, "private-key", counts, str) for line in items[place : place + lines]]
+            else:
+                out.append(self._plain_value(item, name, counts, budget))
+        return tuple(out)
 
     def _text(self, text: str, name: str, counts: Counter[str], budget: Budget) -> str:
         if name and is_structural(name, text):
