@@ -3,13 +3,13 @@ import re
 
 import pytest
 
-from runreel.processors.redact.encoded import GATE, encode, runs
+from runreel.processors.redact.encoded import STARTS, encode, runs
 
 PNG = b"\x89PNG" + bytes(range(256)) * 20
 
 
 def spans(text: str) -> list[tuple[str, str | None, bool]]:
-    hits = [match.span() for match in re.finditer(GATE.pattern, text)]
+    hits = [match.span() for match in re.finditer(STARTS.pattern, text)]
     return [(text[run.start : run.end], run.text, run.sure) for run in runs(text, hits)]
 
 

@@ -65,6 +65,8 @@ class Search:
             hyperscan=hyperscan,
         )
 
+        self._runs: Scanner = scanner([encoded.STARTS], hyperscan=hyperscan)
+
     def spots(self, text: str, where: Where, decoded: Callable[[str], str | None], budget: Budget) -> list[Spot]:
         """Return what must go from a text, in order and apart from each other.
 
@@ -77,8 +79,10 @@ class Search:
             base = fold.aligned(base)
         found: list[Spot] = []
         while True:
-            hits = self._scanner.scan(fold.one_byte(base))
-            base, binary, new = self._encoded(base, hits.get(self._base64, ()), decoded)
+            data = fold.one_byte(base)
+            hits = self._scanner.scan(data)
+            runs = self._runs.scan(data).get(0, ()) if self._base64 in hits else ()
+            base, binary, new = self._encoded(base, runs, decoded) if runs else (base, [], [])
             if hits:
                 new += self._pass(base, hits, binary, where, budget)
             view = None if self._plain_profile else fold.compact(base)
