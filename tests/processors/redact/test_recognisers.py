@@ -4,7 +4,7 @@ import socket
 import pytest
 
 from runreel.errors import ConfigError
-from runreel.processors.redact.recognisers import PRESIDIO_NAMES, has_public_suffix, judges
+from runreel.processors.redact.recognisers import PRESIDIO_NAMES, has_public_suffix, judges, luhn
 
 
 def nothing(*_: object) -> None:
@@ -42,3 +42,20 @@ def test_phones_have_no_judge_and_unknown_entities_are_refused() -> None:
 def test_a_public_suffix_is_asked_for() -> None:
     assert has_public_suffix("example.com")
     assert not has_public_suffix("example.internal")
+
+
+def test_the_checksum_of_cards_in_any_spelling() -> None:
+    assert luhn("4242 4242-4242 4242")
+    assert luhn("٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢")
+    assert not luhn("4242 4242 4242 4241")
+
+
+@pytest.mark.parametrize(
+    "text", ["1.2.3.4", "1.2.3.4/32", "1.2.3.4/39", "01.2.3.4", "1.2.3.04/8", "0.0.0.0", "1.2.3.4/08"]
+)
+def test_plain_addresses_are_judged_as_all_others(text: str) -> None:
+    from presidio_analyzer.predefined_recognizers import IpRecognizer
+
+    stock = {(result.start, result.end, result.score) for result in IpRecognizer().analyze(text, ["IP_ADDRESS"])}
+
+    assert set(judges(["IP"])["IP"].judge(text, nothing)) == stock

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runreel.processors.redact.detect import Finding
-from runreel.processors.redact.recognisers import has_public_suffix
+from runreel.processors.redact.recognisers import has_public_suffix, luhn
 from runreel.processors.redact.scan import Gate, Hits
 
 if TYPE_CHECKING:
@@ -95,9 +95,3 @@ def _local_part() -> "regex.Pattern[str]":
     import regex
 
     return regex.compile(r"(?r)[\w.+'-]*+")
-
-
-def luhn(text: str) -> bool:
-    """Tell whether the digits of a text pass the checksum of card numbers."""
-    digits = [int(char) for char in text if char.isdigit()]
-    return sum(digits[-1::-2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]) % 10

@@ -26,6 +26,9 @@ PRESIDIO_NAMES = {
 """Our entity names, which tokens carry, and Presidio's."""
 
 _SIMPLE_LOCAL = re.compile(r"[\w.+'-]*")
+_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+# The recogniser's pattern has looked at the size of the numbers already.
+_PLAIN_IPV4 = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
 _NOT_BASE58 = re.compile("[0OIl]")
 
 Judged = tuple[int, int, float]
@@ -88,18 +91,28 @@ def _recognisers() -> "dict[str, PatternRecognizer]":
         def validate_result(self, pattern_text: str) -> bool:
             return has_public_suffix(pattern_text)
 
+    # These find and refuse exactly what the stock ones do, some microseconds sooner where the case is plain.
+
+    class QuickCardRecognizer(predefined.CreditCardRecognizer):
+        def validate_result(self, pattern_text: str) -> bool:
+            return luhn(pattern_text)
+
+    class QuickIpRecognizer(predefined.IpRecognizer):
+        def invalidate_result(self, pattern_text: str) -> bool:
+            return not _PLAIN_IPV4.fullmatch(pattern_text) and bool(super().invalidate_result(pattern_text))
+
     class QuickCryptoRecognizer(predefined.CryptoRecognizer):
         def validate_result(self, pattern_text: str) -> bool:
-            # A digit or letter that base 58 does not have: decoding would only find the same, some microseconds later.
+            # A digit or letter that base 58 does not have.
             if pattern_text[0] in "13" and _NOT_BASE58.search(pattern_text):
                 return False
             return bool(super().validate_result(pattern_text))
 
     return {
         "EMAIL": OfflineEmailRecognizer(),
-        "CARD": predefined.CreditCardRecognizer(),
+        "CARD": QuickCardRecognizer(),
         "IBAN": predefined.IbanRecognizer(),
-        "IP": predefined.IpRecognizer(),
+        "IP": QuickIpRecognizer(),
         "SSN": predefined.UsSsnRecognizer(),
         "CRYPTO": QuickCryptoRecognizer(),
     }
@@ -134,6 +147,12 @@ def _suffixes() -> _Suffixes:
 def has_public_suffix(address: str) -> bool:
     """Tell whether an address or domain ends in a public suffix, as Presidio asks of e-mail addresses."""
     return _suffixes().ends(address)
+
+
+def luhn(text: str) -> bool:
+    """Tell whether the digits of a text pass the checksum of card numbers."""
+    digits = [int(char) for char in text if char.isdecimal()]
+    return (sum(digits[-1::-2]) + sum([_DOUBLED[digit] for digit in digits[-2::-2]])) % 10 == 0
 
 
 def _judge(recogniser: "PatternRecognizer") -> Judge:

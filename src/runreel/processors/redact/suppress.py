@@ -60,17 +60,11 @@ def suppressed(text: str, found: Finding, where: Context, *, mask_private_addres
 def _address(text: str, found: Finding, where: Context, mask_private: bool) -> bool:
     written = text[found.start : found.end].partition("/")[0].partition("%")[0]
     try:
-        address = ipaddress.ip_address(written)
+        if ":" not in written:
+            return _ipv4(text, found, int.from_bytes(map(int, written.split("."))), where, mask_private)
+        number = int(ipaddress.IPv6Address(written))
     except ValueError:
         return False
-    number = int(address)
-    if address.version == 4:
-        first = number >> 24
-        if first in (0, 127) or number == 0xFFFFFFFF:
-            return True  # unspecified, loopback, broadcast: the same for everybody
-        if not mask_private and any(low <= number <= high for low, high in _PRIVATE_IPV4):
-            return True
-        return where.version or _says_version(text[max(0, found.start - _NEAR) : found.start])
     if number < 2:
         return True
     if not mask_private and (number >> 118 == 0xFE80 >> 6 or number >> 121 == 0xFC00 >> 9):
@@ -78,6 +72,14 @@ def _address(text: str, found: Finding, where: Context, mask_private: bool) -> b
     groups = [group for group in written.split(":") if group]
     # `b::`, `add::face`: scopes in code. An address starts with four digits or has three groups.
     return len(groups) < 3 and not (groups and len(groups[0]) == 4 and any(char.isdigit() for char in groups[0]))
+
+
+def _ipv4(text: str, found: Finding, number: int, where: Context, mask_private: bool) -> bool:
+    if number >> 24 in (0, 127) or number == 0xFFFFFFFF:
+        return True  # unspecified, loopback, broadcast: the same for everybody
+    if not mask_private and any(low <= number <= high for low, high in _PRIVATE_IPV4):
+        return True
+    return where.version or _says_version(text[max(0, found.start - _NEAR) : found.start])
 
 
 def _says_version(before: str) -> bool:
