@@ -12,7 +12,7 @@ from runreel.cli import checks, common
 from runreel.cli.checks import Check, Seen
 from runreel.errors import RunReelError, UsageError
 from runreel.terminal import fold
-from runreel.text import one_line
+from runreel.text import many, one_line
 
 _STYLE = {"ok": "green", "note": "", "todo": "red"}
 _NAME_WIDTH = 16
@@ -59,7 +59,7 @@ def _look(args: argparse.Namespace) -> tuple[Seen, Check]:
         runs.close()
     if not seen.runs:
         return seen, Check("store", "note", "no runs yet")
-    says = f"opens; of the last {_many(seen.runs, 'run')}, {seen.full} can be replayed in full"
+    says = f"opens; of the last {many(seen.runs, 'run')}, {seen.full} can be replayed in full"
     return seen, Check("store", "ok", says)
 
 
@@ -70,14 +70,14 @@ def _print(console: Console, found: Sequence[Check], seen: Seen) -> None:
         console.print(Text("dialects", "bold"))
         for name, (steps, verified) in seen.dialects.items():
             state = "verified" if verified else "unverified: no real export backs it yet, look twice at what it shows"
-            fold(console, Text(f"  {name:<{_NAME_WIDTH}}{_many(steps, 'step')}, {state}"), _NAME_WIDTH + 2)
+            fold(console, Text(f"  {name:<{_NAME_WIDTH}}{many(steps, 'step')}, {state}"), _NAME_WIDTH + 2)
     service = None
     for lack in seen.lacks:
         if lack.service != service:
             service = lack.service
             console.print(Text(f"missing for full: {one_line(service, 60)}", "bold"))
         fields = " and ".join(lack.fields)
-        where = f"{_many(lack.times, 'time')} in {_many(len(lack.runs), 'run')}, such as {lack.runs[0]}"
+        where = f"{many(lack.times, 'time')} in {many(len(lack.runs), 'run')}, such as {lack.runs[0]}"
         fold(console, Text(f"  {one_line(f'{fields}: {lack.cause}')} ({where})"), 4)
         fold(console, Text(f"    → {one_line(lack.fix)}", "green"), 6)
 
@@ -107,7 +107,3 @@ def _document(found: Sequence[Check], seen: Seen) -> dict[str, Any]:
         ],
         "missing": [asdict(lack) for lack in seen.lacks],
     }
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

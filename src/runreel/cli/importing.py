@@ -20,7 +20,6 @@ _FLUSH_CHARS = 8 * 1024 * 1024
 # A collector that is busy says when to come back, as to every client.
 _TRIES = 20
 _MOST_WAIT_S = 30.0
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def import_paths(home: Path, paths: list[Path], say: Callable[[str], object]) -> importer.Imported:
@@ -141,7 +140,7 @@ def _post(url: str, body: bytes) -> tuple[int, float]:
     """Return the status, and after how many seconds to come back. Raises StoreError where nobody answers."""
     request = urllib.request.Request(url, body, {"Content-Type": "application/x-protobuf"})  # noqa: S310
     try:
-        with _OPENER.open(request, timeout=300) as answer:
+        with discovery.LOOPBACK.open(request, timeout=300) as answer:
             answer.read()
             return answer.status, 0.0
     except urllib.error.HTTPError as error:

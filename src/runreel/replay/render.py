@@ -9,7 +9,7 @@ from rich.text import Text
 from runreel.replay.compare import Change, words
 from runreel.replay.diff import Diff, Difference, Totals
 from runreel.runs.document import plain
-from runreel.text import one_line, printable
+from runreel.text import many, one_line, printable
 from runreel.values import Value
 
 _VALUE_CHARS: Final = 240  # of a value that is not compared word by word
@@ -38,7 +38,7 @@ def lines(diff: Diff, *, full: bool = False) -> Iterator[Text]:
     for note in diff.notes:
         yield Text(f"not compared: {one_line(note)}")
     if diff.masked:
-        yield Text(f"hidden by masks: {_many(diff.masked, 'change')}")
+        yield Text(f"hidden by masks: {many(diff.masked, 'change')}")
     yield Text()
     yield _verdict(diff)
 
@@ -71,7 +71,7 @@ def _difference(diff: Diff, difference: Difference, *, full: bool) -> Iterator[T
     for change in shown:
         yield from _change(change, full=full)
     if len(shown) < len(difference.changes):
-        yield Text(f"  … and {_many(len(difference.changes) - len(shown), 'change')} more (--full shows them)", "dim")
+        yield Text(f"  … and {many(len(difference.changes) - len(shown), 'change')} more (--full shows them)", "dim")
 
 
 def _change(change: Change, *, full: bool) -> Iterator[Text]:
@@ -119,7 +119,7 @@ def _value(value: Value, *, full: bool) -> str:
 def _cut(text: str) -> str:
     if len(text) <= _VALUE_CHARS:
         return text
-    return f"{text[:_VALUE_CHARS]}… ({_many(len(text) - _VALUE_CHARS, 'character')} more, --full shows them)"
+    return f"{text[:_VALUE_CHARS]}… ({many(len(text) - _VALUE_CHARS, 'character')} more, --full shows them)"
 
 
 def _table(a: Totals, b: Totals) -> Iterator[Text]:
@@ -141,16 +141,12 @@ def _tokens(number: int | None) -> str:
 
 
 def _verdict(diff: Diff) -> Text:
-    compared = _many(len(diff.pairs), "step")
+    compared = many(len(diff.pairs), "step")
     if diff.same:
         return Text(f"same: {compared} compared, no difference", "bold green")
     carried = sum(one.follows is not None for one in diff.differences)
-    text = f"different: {_many(len(diff.differences), 'difference')} in {compared} compared"
+    text = f"different: {many(len(diff.differences), 'difference')} in {compared} compared"
     return Text(text + (f", {carried} of them only carry on an earlier one" if carried else ""), "bold red")
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 # --- for programs -----------------------------------------------------------------------------------------------------

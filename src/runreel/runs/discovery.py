@@ -16,8 +16,8 @@ from runreel.errors import StoreError
 FILE = "collector.json"
 _PATIENCE_S = 5.0
 _LAST_PID = 2**31 - 1
-# The API is on loopback: a proxy from the environment must not see its token.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+# A collector is on loopback: a proxy from the environment must see neither its token nor what it is sent.
+LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,5 +143,5 @@ def version(collector: Collector) -> str | None:
 def _health(collector: Collector) -> bytes:
     headers = {"Authorization": f"Bearer {collector.token}"}
     request = urllib.request.Request(f"{collector.api}/api/v1/health", headers=headers)  # noqa: S310
-    with _OPENER.open(request, timeout=_PATIENCE_S) as answer:
+    with LOOPBACK.open(request, timeout=_PATIENCE_S) as answer:
         return bytes(answer.read())

@@ -10,13 +10,12 @@ from http import HTTPStatus
 from typing import Any
 
 from runreel.errors import CorruptError, NotFoundError, StoreError, UsageError
+from runreel.runs import discovery
 from runreel.runs.document import summary_from_document
 from runreel.storage import RunQuery
 from runreel.values import Run, RunSummary
 
 _PATIENCE_S = 60.0
-# The read API is on loopback: a proxy from the environment must not see its token.
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class RemoteRuns:
@@ -96,7 +95,7 @@ class RemoteRuns:
     def _bytes(self, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(self._api + path, body, {"Authorization": f"Bearer {self._token}"})  # noqa: S310
         try:
-            with _OPENER.open(request, timeout=_PATIENCE_S) as answer:
+            with discovery.LOOPBACK.open(request, timeout=_PATIENCE_S) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise _failure(error) from None
