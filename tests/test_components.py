@@ -8,8 +8,8 @@ import pytest
 
 from runreel import components
 from runreel.errors import LockedError, NotFoundError, StoreError
+from runreel.exporters.blobs import BlobsExporter
 from runreel.exporters.clickhouse import ClickHouse
-from runreel.exporters.files import FilesExporter
 from runreel.exporters.memory import Memory
 from runreel.processors.schema import Schema
 from runreel.processors.split import Split
@@ -162,7 +162,7 @@ def test_clickhouse_puts_heavy_parts_where_files_say(tmp_path: Path) -> None:
 
     assert list(built) == ["clickhouse", "files/parts"]
     assert isinstance(built["clickhouse"], ClickHouse)
-    assert isinstance(built["files/parts"], FilesExporter)
+    assert isinstance(built["files/parts"], BlobsExporter)
     assert stored == heavy.data
     assert [summary.run_id for summary in listed] == [TRACE]
     assert list((tmp_path / "elsewhere").rglob(f"{heavy.sha256}.zst"))

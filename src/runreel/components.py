@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runreel.component import Exporter
-from runreel.exporters.files import FileBlobs, FilesExporter
+from runreel.exporters.blobs import BlobsExporter
+from runreel.exporters.files import FileBlobs
 from runreel.exporters.memory import Memory
 from runreel.runs import discovery
 from runreel.runs.load import StoreRuns
@@ -100,7 +101,7 @@ def open_exporters(wanted: Mapping[str, Mapping[str, Any]], site: Site) -> dict[
     try:
         for name in sorted(wanted, key=lambda name: _type(name) != "files"):
             built[name] = one = EXPORTERS[_type(name)](wanted[name], site)
-            if isinstance(one, FilesExporter):
+            if isinstance(one, BlobsExporter):
                 site = replace(site, blobs=one.blobs)
     except BaseException:
         for exporter in built.values():
@@ -114,11 +115,11 @@ def runs_in(exporters: Mapping[str, Exporter]) -> RunStore:
 
     Raises KeyError where none of them keeps rows.
     """
-    blobs = next((one.blobs for one in exporters.values() if isinstance(one, FilesExporter)), None)
+    blobs = next((one.blobs for one in exporters.values() if isinstance(one, BlobsExporter)), None)
     for exporter in exporters.values():
         if isinstance(exporter, Memory):
             return StoreRuns(exporter, blobs or exporter)
-        if not isinstance(exporter, FilesExporter):
+        if not isinstance(exporter, BlobsExporter):
             from runreel.exporters.clickhouse import ClickHouse
 
             if isinstance(exporter, ClickHouse):
@@ -149,9 +150,9 @@ def _split(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001
     return Split(settings.get("threshold_bytes", THRESHOLD_BYTES))
 
 
-def _files(settings: Mapping[str, Any], site: Site) -> FilesExporter:
+def _files(settings: Mapping[str, Any], site: Site) -> BlobsExporter:
     path = settings.get("path")
-    return FilesExporter(FileBlobs(Path(path) if path else site.home / "blobs"), INLINE_BYTES)
+    return BlobsExporter(FileBlobs(Path(path) if path else site.home / "blobs"), INLINE_BYTES)
 
 
 def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":

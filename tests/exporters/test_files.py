@@ -8,7 +8,8 @@ import pytest
 import zstandard
 
 from runreel.errors import CorruptError, NotFoundError, PermanentError, RetryableError, StoreError
-from runreel.exporters.files import FileBlobs, FilesExporter, unpack
+from runreel.exporters.blobs import BlobsExporter, unpack
+from runreel.exporters.files import FileBlobs
 from runreel.values import SplitBatch
 from stored_rows import part
 
@@ -179,7 +180,7 @@ def test_a_frame_of_another_size_than_its_row_says_is_damaged() -> None:
 
 def test_the_exporter_keeps_heavy_parts_only(tmp_path: Path) -> None:
     blobs = FileBlobs(tmp_path)
-    exporter = FilesExporter(blobs, inline_bytes=1000)
+    exporter = BlobsExporter(blobs, inline_bytes=1000)
     light, heavy = part(b"x" * 1000), part(b"y" * 1001)
 
     exporter.start()

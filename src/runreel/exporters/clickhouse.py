@@ -18,7 +18,7 @@ import zstandard
 from runreel.errors import CorruptError
 from runreel.exporters import rows, tables
 from runreel.exporters.engine import Engine, new_token
-from runreel.exporters.files import unpack
+from runreel.exporters.blobs import unpack
 from runreel.storage import BlobStore, CachedRun, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
 

@@ -1,21 +1,14 @@
 """Keeps heavy parts in a directory: `<root>/<tenant>/sha256/<2>/<2>/<hex>.zst`."""
 
 import contextlib
-import hashlib
 import os
-import re
 import tempfile
 import time
 from pathlib import Path
 
-import zstandard
-
 from runreel.errors import CorruptError, NotFoundError, PermanentError, RetryableError, StoreError
-from runreel.values import SplitBatch
+from runreel.exporters.blobs import opened, pack, place
 
-_HEX = re.compile(r"[0-9a-f]{64}")
-_TENANT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
-_LEVEL = 3
 # A temporary file this old belongs to a writer that is gone.
 _LEFT_OVER_S = 3600
 _TMP = ".tmp"
@@ -59,7 +52,7 @@ class FileBlobs:
             raise PermanentError(f"cannot write a part: {error}") from None
         if file.exists():
             return
-        packed = zstandard.ZstdCompressor(level=_LEVEL).compress(data)
+        packed = pack(data)
         try:
             self._write(file, packed)
         except OSError as error:
@@ -80,8 +73,8 @@ class FileBlobs:
             raise NotFoundError(f"no part sha256:{sha256} in {self._root} (looked for {file})") from None
         except OSError as error:
             raise StoreError(f"cannot read part sha256:{sha256} from {file}: {error.strerror}") from None
-        data = unpack(packed)
-        if data is None or hashlib.sha256(data).hexdigest() != sha256:
+        data = opened(packed, sha256)
+        if data is None:
             raise CorruptError(f"part sha256:{sha256} is damaged: {file} does not hold the bytes of that hash")
         return data
 
@@ -89,12 +82,7 @@ class FileBlobs:
         """Nothing is held open."""
 
     def _file(self, tenant: str, sha256: str) -> Path:
-        # Both come from outside (a token's tenant, a URL): neither may climb out of the directory.
-        if not _HEX.fullmatch(sha256):
-            raise NotFoundError(f"{sha256[:80]!r} is no SHA-256 in lower-case hex")
-        if not _TENANT.fullmatch(tenant):
-            raise NotFoundError(f"{tenant[:80]!r} is no tenant's name")
-        return self._root / tenant / "sha256" / sha256[:2] / sha256[2:4] / f"{sha256}.zst"
+        return self._root / place(tenant, sha256)
 
     def _write(self, file: Path, packed: bytes) -> None:
         """Write aside, flush to the disk, rename, and flush the rename."""
@@ -120,42 +108,6 @@ class FileBlobs:
             with contextlib.suppress(FileNotFoundError):
                 if left.stat().st_mtime < before:
                     left.unlink()
-
-
-class FilesExporter:
-    """The exporter `files`: puts the heavy parts of a batch into the directory, before any row names them.
-
-    Args:
-        blobs: The directory. Shut down with the exporter.
-        inline_bytes: Parts of at most this many bytes are left to the table of parts.
-    """
-
-    def __init__(self, blobs: FileBlobs, inline_bytes: int = 32 * 1024) -> None:
-        self.blobs = blobs
-        self.inline_bytes = inline_bytes
-
-    def start(self) -> None:
-        """Nothing to open."""
-
-    def export(self, batch: SplitBatch) -> None:
-        """Store the heavy parts, durable on return. Raises RetryableError, PermanentError."""
-        for part in batch.parts:
-            if len(part.data) > self.inline_bytes:
-                self.blobs.put(part.tenant, part.sha256, part.data, part.media_type)
-
-    def shutdown(self) -> None:
-        """Close the directory."""
-        self.blobs.close()
-
-
-def unpack(packed: bytes, size: int | None = None) -> bytes | None:
-    """Return what a zstd frame holds; None where it is damaged, or holds another number of bytes than `size`."""
-    try:
-        if size is not None and zstandard.frame_content_size(packed) != size:
-            return None
-        return zstandard.ZstdDecompressor().decompress(packed)
-    except zstandard.ZstdError:
-        return None
 
 
 def _make(folder: Path) -> None:
