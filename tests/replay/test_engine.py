@@ -148,6 +148,11 @@ def test_an_agent_that_does_not_end_is_killed_and_not_comparable(agent):
     assert (replayed.verdict, replayed.exit_status, replayed.ended) == ("not_comparable", 125, "timeout")
 
 
+def test_a_time_that_is_up_before_the_agent_starts_is_said(agent):
+    with pytest.raises(ReplayError, match=r"had not started when its time of 0\.001 s was up"):
+        replay(WEATHER, agent(TOP_LEVEL), timeout_s=0.001)
+
+
 def test_an_agent_that_asks_for_ever_is_ended(agent):
     source = (
         TOP_LEVEL
@@ -220,10 +225,33 @@ def test_a_library_that_cannot_be_answered_for_is_refused(agent):
         ("nowhere:main", "there is no module nowhere"),
         ("agent:absent", "agent has no absent to call"),
         ("broken:main", "broken does not import: ModuleNotFoundError"),
+        ("syntax.py", "syntax.py, line 2 is no Python: invalid syntax"),
+        ("syntax:main", "syntax.py, line 2 is no Python: invalid syntax"),
+        ("nul.py", "nul.py is no Python: source code string cannot contain null bytes"),
+        ("nul:main", "nul.py is no Python: source code string cannot contain null bytes"),
+        ("latin.py", "latin.py, line 1 is no Python: .*'utf-8' codec"),
+        ("latin:main", "latin.py, line 1 is no Python: .*'utf-8' codec"),
+        ("codec.py", "codec.py is no Python: unknown encoding: nonsense"),
+        ("folder", "folder is a folder: name the script in it, or give module:callable"),
+        ("folder/in.py", "folder/in.py is a folder: name the script in it"),
+        ("locked.py", "locked.py cannot be read: permission denied"),
+        ("locked:main", "locked.py cannot be read: permission denied"),
+        ("closed/agent.py", "closed/agent.py cannot be read: permission denied"),
     ],
 )
-def test_an_entry_that_cannot_be_run_is_named(agent, entry, problem):
-    agent("def get_weather(city): ...\n", broken="import not_there_at_all\ndef get_weather(city): ...\n")
+def test_an_entry_that_cannot_be_run_is_named(agent, tmp_path, entry, problem):
+    agent(
+        "def get_weather(city): ...\n",
+        broken="import not_there_at_all\ndef get_weather(city): ...\n",
+        syntax="x = 1\ndef main(:\n",
+        nul="x = 1\n\0\n",
+        codec="# coding: nonsense\n",
+        locked="x = 1\n",
+    )
+    (tmp_path / "latin.py").write_bytes(b"name = 'Andr\xe9'\n")
+    (tmp_path / "folder" / "in.py").mkdir(parents=True)
+    (tmp_path / "closed").mkdir(mode=0o000)
+    (tmp_path / "locked.py").chmod(0o000)
 
     with pytest.raises(EntryPointError, match=problem) as caught:
         replay(WEATHER, entry)
@@ -251,6 +279,9 @@ def test_a_process_that_dies_before_the_agent_starts_is_an_error(agent, monkeypa
         ),
         ({"agent": "a.py", "tools": {"get_weather": "f"}}, "NAME=module:function"),
         ({"agent": "a.py", "mode": "live"}, "mode 'live' is not known"),
+        ({"agent": "a.py", "timeout_s": 0}, "a number of seconds above 0, not 0"),
+        ({"agent": "a.py", "timeout_s": -1.5}, "a number of seconds above 0, not -1.5"),
+        ({"agent": "a.py", "timeout_s": float("nan")}, "a number of seconds above 0, not nan"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused_before_anything_starts(arguments, problem):

@@ -110,7 +110,7 @@ def test_an_entry_that_is_not_there_is_named(given, problem):
     ("source", "path", "problem"),
     [
         ("import entry_case_nowhere\n", "main", "ModuleNotFoundError: No module named 'entry_case_nowhere'"),
-        ("def (\n", "main", "SyntaxError"),
+        ("import entry_case_broken\n", "main", "SyntaxError: invalid syntax"),
         ("raise ValueError('dana.fields@example.com')\n", "main", r"does not import: ValueError \(.*agent.py:1\)"),
         ("", "main", "entry_case_agent has no main to call"),
         ("main = 5\n", "main", "entry_case_agent:main is no callable"),
@@ -118,6 +118,7 @@ def test_an_entry_that_is_not_there_is_named(given, problem):
 )
 def test_an_entry_that_does_not_import_says_why_and_quotes_nothing_of_the_run(tmp_path, source, path, problem):
     write(tmp_path, "entry_case_agent.py", source)
+    write(tmp_path, "entry_case_broken.py", "def (\n")
     entry.prepare({"module": "entry_case_agent", "callable": path}, [])
 
     with pytest.raises(EntryPointError, match=problem) as caught:

@@ -89,6 +89,8 @@ def replay(
     """
     if mode != "frozen":
         raise UsageError(f"replay mode {mode!r} is not known: this version knows frozen")
+    if not timeout_s > 0:  # nan is not, either
+        raise UsageError(f"a replay's timeout is a number of seconds above 0, not {timeout_s:g}")
     arranged = tape.build(run)
     entry, arguments = entry_of(run, agent, args)
     targets = {name: _target(name, where, arranged) for name, where in (tools or {}).items()}
@@ -101,7 +103,7 @@ def replay(
         host = Host(matcher, channel)
         channel.send(plan)
         exit_code, timed_out = _serve(host, sandboxed, channel, timeout_s)
-        _require_started(run, host, exit_code)
+        _require_started(run, host, exit_code, timeout_s if timed_out else None)
         seen = outcome.Seen(host, exit_code, timed_out, sandboxed.attempts, sandboxed.isolation)
     return outcome.judge(arranged, seen, redact=redact, duration_s=time.monotonic() - started)
 
@@ -109,7 +111,7 @@ def replay(
 def entry_of(run: Run, agent: str | None, args: Sequence[str] = ()) -> tuple[Entry, tuple[str, ...]]:
     """Read an entry; without one, take the recorded entry and, where none are given, its recorded arguments.
 
-    Raises UsageError where there is none, or it is no entry.
+    Raises UsageError where there is none, or it is no entry, EntryPointError where it is a folder.
     """
     text, recorded = (agent, ()) if agent else _recorded_entry(run)
     arguments = tuple(args) or recorded
@@ -120,6 +122,8 @@ def entry_of(run: Run, agent: str | None, args: Sequence[str] = ()) -> tuple[Ent
     if text.endswith(".py"):
         return Entry(script=text), arguments
     module, _, name = text.partition(":")
+    if not name and Path(text).is_dir():
+        raise EntryPointError(f"{text} is a folder: name the script in it, or give module:callable")
     if not module or not name or "/" in module:
         raise UsageError(f"{text!r} is no entry: give path/to/script.py or module:callable")
     return Entry(module=module, callable=name), arguments
@@ -226,11 +230,14 @@ def _serve(host: Host, sandboxed: Sandboxed, channel: Channel, timeout_s: float)
     return ended[0], late.is_set()
 
 
-def _require_started(run: Run, host: Host, exit_code: int) -> None:
+def _require_started(run: Run, host: Host, exit_code: int, timeout_s: float | None) -> None:
+    """`timeout_s` is the time that was up, if it was."""
     if "no_entry" in host.told:
         raise EntryPointError(host.told["no_entry"]["message"])
     if "refused" in host.told:
         raise RefusedError(_refusal(run, host.told["refused"]))
+    if "started" not in host.told and timeout_s is not None:
+        raise ReplayError(f"the agent had not started when its time of {timeout_s:g} s was up: allow it more")
     if "started" not in host.told:
         raise ReplayError(
             f"the agent's process ended before the agent started (exit status {exit_code}); what it printed says why"

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import SourceFileLoader
@@ -18,15 +19,19 @@ Rewrite = Callable[[CodeType, str, str], CodeType]
 def prepare(entry: Mapping[str, str], arguments: Sequence[str]) -> Place:
     """Set `sys.path` and `sys.argv` as Python would; return the entry's source file.
 
-    `entry` has `script`, or `module` and `callable`. Raises EntryPointError where there is no such file.
+    `entry` has `script`, or `module` and `callable`. Raises EntryPointError where there is no such file, or it is no
+    Python: nothing of the agent is imported to find that out.
     """
     script = entry.get("script")
     if script is not None:
         path = Path(script).absolute()
-        if not path.is_file():
+        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where a folder on the way may not be entered
+            raise EntryPointError(f"{script} is a folder: name the script in it")
+        if not _is_there(path):
             raise EntryPointError(f"there is no script {script}; it is looked for below {Path.cwd()}")
         sys.path.insert(0, str(path.parent))
         sys.argv[:] = [script, *arguments]
+        compiled(str(path))
         return Place("__main__", str(path))
     module = entry["module"]
     sys.path.insert(0, str(Path.cwd()))
@@ -34,15 +39,27 @@ def prepare(entry: Mapping[str, str], arguments: Sequence[str]) -> Place:
     if not places or places[-1].module != module:
         raise EntryPointError(f"there is no module {module} in Python source, neither below {Path.cwd()} nor installed")
     sys.argv[:] = [places[-1].file, *arguments]
+    compiled(places[-1].file)
     return places[-1]
 
 
+def _is_there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError:
+        return True  # who reads it says so
+
+
 def compiled(file: str) -> CodeType:
-    """Compile a source file. Raises EntryPointError where it is no Python."""
+    """Compile a source file. Raises EntryPointError where it cannot be read, or is no Python."""
     try:
         return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+    except OSError as error:
+        hint = "; inside the sandbox root reads only what the file's mode allows" if os.geteuid() == 0 else ""
+        raise EntryPointError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}{hint}") from error
+    except (SyntaxError, ValueError) as error:  # ValueError: a NUL byte, up to Python 3.11
+        line = error.lineno if isinstance(error, SyntaxError) else None
+        place = f", line {line}" if line else ""
         raise EntryPointError(f"{file}{place} is no Python: {error.args[0]}") from error
 
 
