@@ -187,8 +187,20 @@ class RawBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Sealed:
+    """The value behind a token, encrypted when it was redacted. `key_id` names the tenant's key that made the token,
+    `vault_key_id` the key that opens `body`."""
+
+    tenant: str
+    token: str
+    key_id: str
+    vault_key_id: str
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CleanBatch:
-    """Redacted, still whole. `counts` says how often each rule or entity fired."""
+    """Redacted, still whole. `counts` says how often each rule or entity fired; `sealed` is for the vault alone."""
 
     tenant: str
     spans: tuple[Span, ...] = ()
@@ -196,6 +208,7 @@ class CleanBatch:
     facts: tuple[Facts, ...] = ()
     rejected: tuple[Rejection, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    sealed: tuple[Sealed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +263,7 @@ class SplitBatch:
     payloads: tuple[Payload, ...] = ()
     parts: tuple[Part, ...] = ()
     rejected: tuple[Rejection, ...] = ()
+    sealed: tuple[Sealed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +304,17 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayResult:
+    """What a replay came to, as lists show it. `first` is the first divergence: its `type` and, where they are known,
+    the recorded `step`, the `kind` and `name` of the call, and the `path` of the field that differs."""
+
+    mode: str
+    verdict: str
+    divergences: int = 0
+    first: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One execution of an agent. `payloads` maps the SHA-256 of every ref with content to its whole value."""
 
@@ -321,6 +346,7 @@ class Run:
     notes: tuple[str, ...] = ()
     scores: tuple[Mapping[str, Value], ...] = ()
     flagged: tuple[Mapping[str, Value], ...] = ()
+    replay_result: ReplayResult | None = None
 
     def value(self, ref: Ref) -> Value:
         """Return the whole value behind a ref of this run; None where it has no content."""
@@ -349,3 +375,4 @@ class RunSummary:
     env: str = ""
     revision: str = ""
     tools: tuple[str, ...] = ()
+    replay_result: ReplayResult | None = None

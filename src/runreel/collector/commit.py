@@ -183,4 +183,5 @@ def merge(batches: Sequence[SplitBatch]) -> SplitBatch:
         payloads=tuple(payloads.values()),
         parts=tuple(parts.values()),
         rejected=tuple(rejection for batch in batches for rejection in batch.rejected),
+        sealed=tuple({(one.token, one.key_id): one for batch in batches for one in batch.sealed}.values()),
     )

@@ -63,7 +63,7 @@ class Split:
         rows = tuple(SpanRow(work.span(span), fact) for span, fact in zip(batch.spans, facts, strict=True))
         logs = tuple(work.log(log) for log in batch.logs)
         parts = tuple(Part(batch.tenant, sha256, *part) for sha256, part in work.parts.items())
-        return SplitBatch(batch.tenant, rows, logs, tuple(work.payloads.values()), parts, batch.rejected)
+        return SplitBatch(batch.tenant, rows, logs, tuple(work.payloads.values()), parts, batch.rejected, batch.sealed)
 
 
 def join_row(row: SpanRow, payload: Callable[[str], str], part: Callable[[str], bytes]) -> Span:
