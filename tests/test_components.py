@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from minio import Minio
 
 from runreel import components
 from runreel.errors import LockedError, NotFoundError, StoreError
@@ -18,6 +19,7 @@ from runreel.runs.discovery import Collector
 from runreel.runs.remote import RemoteRuns
 from runreel.storage import RunQuery
 from runreel.values import SplitBatch
+from s3_server import ACCESS_KEY, SECRET_KEY, seaweedfs
 from store_kit import HEAVY, a_run
 from stored_rows import TRACE, part, row
 
@@ -166,6 +168,32 @@ def test_clickhouse_puts_heavy_parts_where_files_say(tmp_path: Path) -> None:
     assert stored == heavy.data
     assert [summary.run_id for summary in listed] == [TRACE]
     assert list((tmp_path / "elsewhere").rglob(f"{heavy.sha256}.zst"))
+
+
+def test_clickhouse_puts_heavy_parts_into_the_bucket(tmp_path: Path) -> None:
+    heavy = part(b"y" * 50_000)
+    with seaweedfs(tmp_path / "s3") as server:
+        wanted = {
+            "clickhouse": {},
+            "s3": {
+                "endpoint": server.endpoint,
+                "bucket": "runs",
+                "access_key_id": ACCESS_KEY,
+                "secret_access_key": SECRET_KEY,
+            },
+        }
+        built = components.open_exporters(wanted, site(tmp_path))
+        built["s3"].export(SplitBatch("default", (row(),), parts=(heavy,)))
+        built["clickhouse"].export(SplitBatch("default", (row(),), parts=(heavy,)))
+        stored = components.runs_in(built).part("default", heavy.sha256)
+        client = Minio(server.endpoint.removeprefix("http://"), ACCESS_KEY, SECRET_KEY, secure=False)
+        names = [str(found.object_name) for found in client.list_objects("runs", recursive=True)]
+        for exporter in built.values():
+            exporter.shutdown()
+
+    assert stored == heavy.data
+    assert [name.rpartition("/")[2] for name in names] == [f"{heavy.sha256}.zst"]
+    assert not (tmp_path / "blobs").exists()
 
 
 def test_clickhouse_without_files_keeps_every_part_itself(tmp_path: Path) -> None:

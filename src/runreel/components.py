@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runreel.component import Exporter
+from runreel.errors import StoreError
 from runreel.exporters.blobs import BlobsExporter
 from runreel.exporters.files import FileBlobs
 from runreel.exporters.memory import Memory
@@ -33,6 +34,9 @@ class Site:
     tenant: str = DEFAULT_TENANT
     blobs: BlobStore | None = None
 
+
+BLOBS = frozenset({"files", "s3"})
+"""Types of exporters that keep heavy parts: in a pipeline they come before rows, which may only name what is stored."""
 
 Factory = Callable[[Mapping[str, Any], Site], Any]
 """Builds a component from its settings, as plain values. Raises RunReelError."""
@@ -90,8 +94,8 @@ def open_runs(home: Path, *, say: Callable[[str], object] = _nobody) -> RunStore
 def open_exporters(wanted: Mapping[str, Mapping[str, Any]], site: Site) -> dict[str, Exporter]:
     """Build the exporters of a configuration: component id (`type` or `type/name`) to its settings.
 
-    `files` are built first, since `clickhouse` puts heavy parts where they say; without `files` it keeps them in its
-    table. What was opened is shut down again where a later one fails.
+    `files` and `s3` are built first, since `clickhouse` puts heavy parts where they say; without one it keeps them in
+    its table. What was opened is shut down again where a later one fails.
 
     Raises:
         LockedError, StoreError: a store cannot be opened.
@@ -99,7 +103,7 @@ def open_exporters(wanted: Mapping[str, Mapping[str, Any]], site: Site) -> dict[
     """
     built: dict[str, Exporter] = {}
     try:
-        for name in sorted(wanted, key=lambda name: _type(name) != "files"):
+        for name in sorted(wanted, key=lambda name: _type(name) not in BLOBS):
             built[name] = one = EXPORTERS[_type(name)](wanted[name], site)
             if isinstance(one, BlobsExporter):
                 site = replace(site, blobs=one.blobs)
@@ -155,6 +159,15 @@ def _files(settings: Mapping[str, Any], site: Site) -> BlobsExporter:
     return BlobsExporter(FileBlobs(Path(path) if path else site.home / "blobs"), INLINE_BYTES)
 
 
+def _s3(settings: Mapping[str, Any], site: Site) -> BlobsExporter:  # noqa: ARG001
+    try:
+        from runreel.exporters.s3 import WIDTH, S3Blobs, S3Settings
+    except ModuleNotFoundError as error:
+        raise StoreError(f"the exporter s3 needs {error.name}: pip install 'runreel[s3]'") from error
+    given = {name: value for name, value in settings.items() if value is not None}
+    return BlobsExporter(S3Blobs(S3Settings(**given)), INLINE_BYTES, WIDTH)
+
+
 def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
     from runreel.exporters.clickhouse import ClickHouse, Settings
     from runreel.exporters.engine import Engine
@@ -173,4 +186,4 @@ def _type(component_id: str) -> str:
 
 
 PROCESSORS: Mapping[str, Factory] = {"schema": _schema, "redact": _redact, "split": _split}
-EXPORTERS: Mapping[str, Factory] = {"files": _files, "clickhouse": _clickhouse, "memory": _memory}
+EXPORTERS: Mapping[str, Factory] = {"files": _files, "s3": _s3, "clickhouse": _clickhouse, "memory": _memory}

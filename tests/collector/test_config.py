@@ -141,6 +141,21 @@ def test_a_setting_may_come_from_the_environment():
             "[files]",
             "line 15: service::pipelines::traces::exporters: no exporter that keeps rows",
         ),
+        (
+            "  files:\n",
+            "  files:\n  s3: {endpoint: 'minio:9000', bucket: runs}\n",
+            "line 9: exporters::s3::endpoint: ",
+        ),
+        (
+            "  files:\n",
+            "  files:\n  s3: {endpoint: 'http://minio:9000', bucket: Runs}\n",
+            "line 9: exporters::s3::bucket: ",
+        ),
+        (
+            "  files:\n",
+            "  files:\n  s3: {endpoint: 'http://minio:9000', bucket: runs, access_key_id: me}\n",
+            "line 9: exporters::s3: access_key_id and secret_access_key belong together: write both, or neither",
+        ),
         ("receivers: [otlp]", "receivers: []", "line 13: service::pipelines::traces::receivers: must not be empty"),
         (
             "receivers: [otlp]",
@@ -292,6 +307,28 @@ def test_one_signal_has_one_pipeline():
 )
 def test_a_file_that_is_no_configuration_is_refused(text, said):
     assert [problem for problem in problems(text) if problem.startswith(said)], problems(text)
+
+
+S3 = "  s3: {endpoint: 'http://minio:9000', bucket: runs}\n"
+
+
+def test_s3_comes_before_rows_and_in_the_place_of_files():
+    good = GOOD.replace("  files:\n", S3).replace("[files, clickhouse]", "[s3, clickhouse]")
+    late = good.replace("[s3, clickhouse]", "[clickhouse, s3]")
+    both = good.replace(S3, f"  files:\n{S3}").replace("[s3, clickhouse]", "[files, s3, clickhouse]")
+
+    assert config.parse(good, "test", {}).pipelines["traces"].exporters == ("s3", "clickhouse")
+    assert [problem for problem in problems(late) if "s3 must come before clickhouse" in problem]
+    assert [problem for problem in problems(both) if "files and s3 in one pipeline" in problem]
+
+
+def test_a_secret_key_of_a_wrong_form_is_never_quoted():
+    text = GOOD.replace("  files:\n", "  files:\n" + S3.replace("runs}", "runs, secret_access_key: [hunter2]}"))
+
+    said = "\n".join(problems(text))
+
+    assert "exporters::s3::secret_access_key" in said
+    assert "hunter2" not in said
 
 
 def test_a_value_from_the_environment_is_never_quoted():

@@ -16,7 +16,7 @@ from runreel.collector.settings import (
 )
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
-ROWS = {row[0]: row for row in re.findall(r"^\| `([a-z_:]+)` \|([^|]*)\|([^|]*)\|$", PAGE, re.MULTILINE)}
+ROWS = {row[0]: row for row in re.findall(r"^\| `([a-z0-9_:]+)` \|([^|]*)\|([^|]*)\|$", PAGE, re.MULTILINE)}
 
 
 def keys(model, path):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from runreel.collector import yaml_lines
 from runreel.collector.settings import TYPES, PipelineConfig, Role, ServiceConfig, Strict, TelemetryConfig, Types
 from runreel.collector.yaml_lines import Document
+from runreel.components import BLOBS
 from runreel.errors import ConfigError
 
 ROLES: tuple[Role, ...] = ("receivers", "processors", "exporters", "extensions")
@@ -225,8 +226,12 @@ class _Reader:
         kinds = [type_of(component_id) for component_id in ids]
         if "clickhouse" not in kinds:
             self.problem(path, "no exporter that keeps rows: add clickhouse")
-        elif "files" in kinds and kinds.index("files") > kinds.index("clickhouse"):
-            self.problem(path, "files must come before clickhouse: a row may only name parts that are stored already")
+        for kind in (kind for kind in kinds if kind in BLOBS):
+            if "clickhouse" in kinds and kinds.index(kind) > kinds.index("clickhouse"):
+                why = f"{kind} must come before clickhouse: a row may only name parts that are stored already"
+                self.problem(path, why)
+        if {*kinds} >= BLOBS:
+            self.problem(path, "files and s3 in one pipeline: heavy parts are kept in one place, write one of them")
         for kind in sorted({*kinds}):
             if kinds.count(kind) > 1 and len(set(ids)) == len(ids):
                 self.problem(path, f"two exporters of type {kind}: a pipeline has one")

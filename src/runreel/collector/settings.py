@@ -253,6 +253,29 @@ class FilesConfig(Strict):
     path: str | None = Field(default=None, min_length=1)
 
 
+class S3Config(Strict):
+    """The exporter `s3`: heavy parts in a bucket of anything that speaks S3."""
+
+    endpoint: str = Field(pattern=r"^https?://[^/]+/?$")
+    bucket: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+    prefix: str | None = None
+    region: str | None = None
+    access_key_id: str | None = None
+    secret_access_key: str | None = Field(default=None, repr=False)
+    credentials_file: str | None = None
+    profile: str | None = None
+    ca_file: str | None = None
+    timeout_s: float = Field(default=10.0, gt=0, le=600)
+
+    @model_validator(mode="after")
+    def _check(self) -> "S3Config":
+        if bool(self.access_key_id) != bool(self.secret_access_key):
+            raise ValueError("access_key_id and secret_access_key belong together: write both, or neither")
+        if self.access_key_id and self.credentials_file:
+            raise ValueError("write access_key_id or credentials_file, not both")
+        return self
+
+
 class ClickHouseConfig(Strict):
     """The exporter `clickhouse`, on the embedded engine in a directory."""
 
@@ -266,7 +289,7 @@ TYPES: Types = MappingProxyType(
     {
         "receivers": {"otlp": OtlpConfig},
         "processors": {"schema": SchemaConfig, "redact": RedactConfig, "split": SplitConfig},
-        "exporters": {"files": FilesConfig, "clickhouse": ClickHouseConfig},
+        "exporters": {"files": FilesConfig, "s3": S3Config, "clickhouse": ClickHouseConfig},
         "extensions": {"health_check": HealthCheckConfig, "read_api": ReadApiConfig},
     }
 )
