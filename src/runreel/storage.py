@@ -13,6 +13,7 @@ class RunQuery:
 
     `user` is a user's ref as runs show it, `tool` a tool that was called, `verdict` full, partial or none. `text` is
     looked for in everything that the run holds, redacted as it is, whatever the case: each run is read for that.
+    Without `replays` only recorded runs are listed, with it only replays; `replay_of` is the run that they replay.
     """
 
     tenant: str = DEFAULT_TENANT
@@ -24,6 +25,7 @@ class RunQuery:
     verdict: str | None = None
     text: str | None = None
     replays: bool = False
+    replay_of: str | None = None
     limit: int = 100
 
 
@@ -143,7 +145,7 @@ class RunStore(Protocol):
         ...
 
     def resolve(self, tenant: str, text: str) -> str:
-        """Return the run id for a run id, a trace id, a unique prefix of either, or `last`.
+        """Return the run id for a run id, a trace id, a unique prefix of either, or `last`, which is no replay.
 
         Raises NotFoundError (names the text, and what there is), UsageError where a prefix is not unique.
         """

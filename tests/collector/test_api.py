@@ -75,7 +75,8 @@ def test_runs_are_listed(running):
         ("?agent=demo", 1),
         ("?agent=other", 0),
         ("?outcome=error", 0),
-        ("?replays=true&limit=5", 1),
+        ("?replays=true&limit=5", 0),
+        ("?replay_of=nothing", 0),
     ],
 )
 def test_lists_can_be_narrowed(running, query, count):

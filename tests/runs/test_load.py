@@ -11,8 +11,9 @@ from runreel.exporters.files import FileBlobs
 from runreel.processors.schema import Schema
 from runreel.runs import reel
 from runreel.runs.load import Settings, StoreRuns
+from runreel.runs.replayed import replay_id, result_event
 from runreel.storage import RunQuery
-from runreel.values import LogEvent, RawBatch, SplitBatch
+from runreel.values import LogEvent, RawBatch, ReplayResult, SplitBatch
 from span_kit import CAPTURES, capture, runs_of
 from store_kit import HEAVY, Clock, Watched, a_run, split, stored, torn_batches
 
@@ -88,7 +89,7 @@ def test_lists_filter_by_start_agent_outcome_and_replay(memory: Watched, runs: S
         return [run_id[0] for run_id in ids(runs.runs(RunQuery(**query)))]
 
     assert found() == ["3", "2", "1"]
-    assert found(replays=True) == ["4", "3", "2", "1"]
+    assert found(replays=True) == ["4"]
     assert found(agent="search") == ["3", "2"]
     assert found(agent="billing", limit=1) == ["1"]
     assert found(outcome="user_flagged") == ["3"]
@@ -256,6 +257,49 @@ def test_log_events_go_with_their_run(memory: Watched, runs: StoreRuns) -> None:
     _, batch = reel.read(runs.reel("default", TID), "x")
 
     assert batch.logs == (event,)
+
+
+# --- replays ---
+
+
+def a_replay(unique: str, of: str, at: int) -> SplitBatch:
+    return a_run(f"{unique}{'0' * 31}", at=at, **{"replay.run.id": replay_id(of, unique), "replay.of_run": of})
+
+
+def test_the_replays_of_a_run_are_found_by_it_and_by_nothing_else(memory: Watched, runs: StoreRuns) -> None:
+    memory.export(a_run("1" * 32, at=0))
+    memory.export(a_run("2" * 32, at=10))
+    memory.export(a_replay("a", "1" * 32, 1000))
+    memory.export(a_replay("b", "1" * 32, 2000))
+    memory.export(a_replay("c", "2" * 32, 3000))
+
+    found = runs.runs(RunQuery(replay_of="1" * 32))
+
+    assert ids(found) == [replay_id("1" * 32, "b"), replay_id("1" * 32, "a")]
+    assert [one.replay_of for one in found] == ["1" * 32] * 2
+    assert ids(runs.runs(RunQuery(replay_of="1" * 32, limit=1))) == [replay_id("1" * 32, "b")]
+    assert runs.runs(RunQuery(replay_of="3" * 32)) == []
+
+
+def test_the_beginning_of_a_run_that_was_replayed_is_still_the_run(memory: Watched, runs: StoreRuns) -> None:
+    memory.export(a_run("1" * 32, at=0))
+    memory.export(a_replay("a", "1" * 32, 1000))
+
+    assert runs.resolve("default", "111") == "1" * 32
+    assert runs.resolve("default", replay_id("1" * 32, "")) == replay_id("1" * 32, "a")
+
+
+def test_what_a_replay_came_to_is_in_its_line_from_the_cache_too(memory: Watched, runs: StoreRuns) -> None:
+    result = ReplayResult("frozen", "diverged", 2, {"type": "input_mismatch", "step": 4, "path": "/q"})
+    name = replay_id("1" * 32, "a")
+    memory.export(a_replay("a", "1" * 32, 1000))
+    event = result_event("default", "a" + "0" * 31, name, "1" * 32, result, T0)
+    memory.export(split(RawBatch("default", logs=(event,))))
+
+    (made,) = runs.runs(RunQuery(replays=True))
+    (cached,) = runs.runs(RunQuery(replays=True))
+
+    assert made.replay_result == cached.replay_result == result
 
 
 # --- names ---

@@ -32,7 +32,7 @@ def test_every_name_of_ours_is_in_it_once() -> None:
     named = [one.key for one in attributes()]
 
     assert LOSSES in named
-    assert sorted(named) == sorted(ours - {keys.FLAG_EVENT})
+    assert sorted(named) == sorted(ours - {keys.FLAG_EVENT, keys.RESULT_EVENT})
 
 
 def test_it_is_a_registry_as_opentelemetry_writes_them() -> None:

@@ -87,7 +87,7 @@ class ReadApi:
 
     def _query(self, request: Request) -> RunQuery:
         given = request.query_params
-        known = {"since_ns", "agent", "user", "outcome", "tool", "verdict", "text", "replays", "limit"}
+        known = {"since_ns", "agent", "user", "outcome", "tool", "verdict", "text", "replays", "replay_of", "limit"}
         for name in given:
             if name not in known:
                 raise ValueError(f"unknown parameter {name[:40]!r}: known are {', '.join(sorted(known))}")
@@ -102,6 +102,7 @@ class ReadApi:
             verdict=given.get("verdict"),
             text=given.get("text"),
             replays=given.get("replays", "false").lower() in {"1", "true", "yes"},
+            replay_of=given.get("replay_of"),
             limit=_number("limit", given.get("limit", "100")),
         )
 

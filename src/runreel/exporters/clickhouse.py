@@ -17,8 +17,8 @@ import zstandard
 
 from runreel.errors import CorruptError
 from runreel.exporters import rows, tables
-from runreel.exporters.engine import Engine, new_token
 from runreel.exporters.blobs import unpack
+from runreel.exporters.engine import Engine, new_token
 from runreel.storage import BlobStore, CachedRun, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
 
@@ -50,7 +50,8 @@ _TRACES = (
 _CACHED = (
     "SELECT run_id, made, traces, changed_ns, assembled_ns, derivation, trace_ids, agent_id, started_ns, ended_ns, "
     "outcome, open, model_calls, tool_calls, retrievals, replayable, parent_run_id, replay_of, user_ref, env, "
-    "revision, tools FROM runreel.runs WHERE tenant = {tenant:String} AND run_id IN {names:Array(String)}"
+    "revision, tools, replay_result FROM runreel.runs "
+    "WHERE tenant = {tenant:String} AND run_id IN {names:Array(String)}"
 )
 
 

@@ -115,7 +115,7 @@ TYPES: Mapping[str, Mapping[str, str]] = {
         ("tenant", "derivation", "agent_id", "outcome", "replayable", "env"), "LowCardinality(String)"
     )
     | dict.fromkeys(("started_ns", "ended_ns", "changed_ns", "assembled_ns"), "UInt64")
-    | dict.fromkeys(("run_id", "revision", "parent_run_id", "replay_of", "user_ref"), "String")
+    | dict.fromkeys(("run_id", "revision", "parent_run_id", "replay_of", "replay_result", "user_ref"), "String")
     | dict.fromkeys(("traces", "trace_ids", "tools"), "Array(String)")
     | dict.fromkeys(("model_calls", "tool_calls", "retrievals"), "UInt32")
     | {"open": "Bool", "made": "Bool"},

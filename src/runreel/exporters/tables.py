@@ -1,11 +1,13 @@
 """Payloads, traces and the cache of runs as table rows and back; rows.py does the same for spans and log events."""
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from runreel.exporters.rows import searchable
 from runreel.storage import CachedRun, Trace
-from runreel.values import Payload, RunSummary
+from runreel.values import Payload, ReplayResult, RunSummary
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -95,13 +97,15 @@ def cached_line(tenant: str, run: CachedRun) -> dict[str, Any]:
         "env": searchable(summary.env),
         "revision": summary.revision,
         "tools": [searchable(name) for name in summary.tools],
+        "replay_result": _result_text(summary.replay_result),
     }
 
 
 def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
     """Return what `cached_line` made the row from: the cache's own columns, then those of the summary."""
     run_id, made, traces, changed_ns, assembled_ns, derivation, trace_ids, agent_id, started_ns, ended_ns = row[:10]
-    outcome, open_, models, tools, retrievals, replayable, parent, replay_of, user, env, revision, called = row[10:]
+    outcome, open_, models, tools, retrievals, replayable, parent, replay_of, user, env, revision = row[10:21]
+    called, result = row[21:]
     summary = None
     if made:
         summary = RunSummary(
@@ -123,5 +127,15 @@ def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
             env=env,
             revision=revision,
             tools=tuple(called),
+            replay_result=_result(result),
         )
     return CachedRun(run_id, tuple(traces), changed_ns, assembled_ns, derivation, summary)
+
+
+def _result_text(result: ReplayResult | None) -> str:
+    # ASCII: a lone surrogate has no other form that a table takes.
+    return "" if result is None else json.dumps(asdict(result))
+
+
+def _result(text: str) -> ReplayResult | None:
+    return ReplayResult(**json.loads(text)) if text else None

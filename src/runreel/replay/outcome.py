@@ -4,18 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from runreel import otlp
 from runreel.canonical import Bindings, Mismatch
-from runreel.errors import DecodeError
 from runreel.replay.cleaning import mask
 from runreel.replay.host import Host
+from runreel.replay.recording import Recording, new_run_id, recording, result
 from runreel.replay.sandbox import Attempt, Isolation, NetworkAttempt, merge
 from runreel.replay.tape import Tape
 from runreel.replay.unifying import tokens_in
 from runreel.replay.values import Divergence, Replayed, Verdict
 from runreel.runs.assemble import assemble
-from runreel.runs.identity import group
-from runreel.values import CleanBatch, LogEvent, RawBatch, Run, Span
+from runreel.values import CleanBatch, RawBatch, Run
 
 Redact = Callable[[RawBatch], CleanBatch]
 
@@ -29,6 +27,7 @@ class Seen:
     timed_out: bool
     attempts: Sequence[Attempt]
     isolation: Isolation
+    run_id: str = ""
 
 
 def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -> Replayed:
@@ -36,15 +35,18 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
     host, matcher = seen.host, seen.host.matcher
     ended = dict(host.told.get("ended", {}))
     findings, notes = _network(seen)
-    divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised" or seen.timed_out)
+    # Somebody left the debugger: what the agent would have done is not known.
+    left = ended.get("how") == "quit"
+    divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised" or seen.timed_out or left)
     divergences = _in_order(divergences, findings, host.network_at)
-    run, redacted = _own_run(tape.run, host, redact)
-    if not divergences:
+    own = recording(host.otlp, tape.run, seen.run_id or new_run_id(tape.run.run_id))
+    run = _own_run(own, redact)
+    if not divergences and not left:
         divergences = tuple(_output_divergences(tape, seen, ended, run))
     verdict: Verdict = "diverged" if any(one.fails for one in divergences) else "same"
     if seen.timed_out:
         verdict = "not_comparable"
-    return Replayed(
+    replayed = Replayed(
         of=tape.run.run_id,
         mode="frozen",
         verdict=verdict,
@@ -58,11 +60,20 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
         isolation=str(seen.isolation),
         exit_code=seen.exit_code,
         ended="timeout" if seen.timed_out else str(ended.get("how", "killed" if seen.exit_code < 0 else "exit")),
-        notes=(*tape.notes, *matcher.notes, *host.notes, *notes, *_notes_of_end(seen, ended, not_reached)),
+        notes=(
+            *tape.notes,
+            *matcher.notes,
+            *host.notes,
+            *own.problems,
+            *notes,
+            *_notes_of_end(seen, ended, not_reached),
+        ),
         run=run,
-        redacted=redacted,
+        redacted=redact is not None,
         duration_s=duration_s,
     )
+    said = run and replace(run, replay_result=result(replayed))
+    return replace(replayed, run=said, record=own.batch(replayed, "" if ended else "aborted"))
 
 
 # --- the network ------------------------------------------------------------------------------------------------------
@@ -143,22 +154,12 @@ def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> lis
 # --- the replay's own run ---------------------------------------------------------------------------------------------
 
 
-def _own_run(recorded: Run, host: Host, redact: Redact | None) -> tuple[Run | None, bool]:
+def _own_run(own: Recording, redact: Redact | None) -> Run | None:
     """Assemble what the replay recorded of itself; the largest run, where it made several."""
-    spans: list[Span] = []
-    logs: list[LogEvent] = []
-    for signal, encoding, data in host.otlp:
-        try:
-            batch = otlp.decode(signal, data, encoding, recorded.tenant)  # type: ignore[arg-type]
-        except DecodeError as error:
-            host.notes[f"an export of the replay was not OTLP: {error}"] = None
-            continue
-        whole = batch if redact is None else redact(batch)
-        spans += whole.spans
-        logs += whole.logs
-    groups = group(spans, logs)
-    if not groups:
-        return None, redact is not None
-    run_id, (own_spans, own_logs) = max(groups.items(), key=lambda item: (len(item[1][0]), item[0]))
-    run = assemble(own_spans, own_logs, run_id=run_id)
-    return replace(run, replay_of=recorded.run_id), redact is not None
+    spans, logs = own.main
+    if not spans:
+        return None
+    if redact is not None:
+        clean = redact(RawBatch(spans[0].key.tenant, spans, logs))
+        spans, logs = clean.spans, clean.logs
+    return replace(assemble(spans, logs, run_id=own.run_id), replay_of=own.of_run)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from runreel.values import EMPTY, Kind, Run, Value
+from runreel.values import EMPTY, Kind, RawBatch, Run, Value
 
 Verdict = Literal["same", "diverged", "not_comparable"]
 Mode = Literal["frozen"]
@@ -131,7 +131,8 @@ class Replayed:
     """What a replay came to.
 
     `run` is the replay as it recorded itself, None where the agent exported no spans; `redacted` says whether it went
-    through the redactor (else it holds live values and must stay in memory). `answered` counts the calls answered from
+    through the redactor (else it holds live values and must stay in memory). `record` is what `storing` puts through
+    the chain: the same, raw, with what the replay came to. `answered` counts the calls answered from
     the record by kind and name, `reproduced` the recorded failures that the agent's own code ran into again without
     asking. `assumed` are the tokens that stand for a live value without a key to prove it. `live_calls` is 0 in
     frozen mode.
@@ -154,6 +155,7 @@ class Replayed:
     live_calls: int = 0
     run: Run | None = field(default=None, repr=False)
     redacted: bool = False
+    record: RawBatch | None = field(default=None, repr=False)
     duration_s: float = 0.0
 
     @property

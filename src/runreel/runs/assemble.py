@@ -18,6 +18,7 @@ from runreel.runs.draft import Draft
 from runreel.runs.identity import run_hint
 from runreel.runs.order import after_sets, arrange, causes
 from runreel.runs.pairing import Conversation, pair
+from runreel.runs.replayed import replay_result
 from runreel.runs.scores import flagged, judged, scores
 from runreel.runs.synthesise import synthesise, tool_call_texts
 from runreel.runs.tree import Tree, link, remote_parent, shadow
@@ -67,6 +68,7 @@ def assemble(
         outcome=judged(run.outcome, flags, evaluations),
         scores=evaluations,
         flagged=flags,
+        replay_result=replay_result(events),
         payloads=payloads.values,
         notes=tuple(notes),
     )

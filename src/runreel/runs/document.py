@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from runreel.values import Gap, Kind, Ref, Run, RunSummary, Step, Value
+from runreel.values import Gap, Kind, Ref, ReplayResult, Run, RunSummary, Step, Value
 
 _NS = 1_000_000_000
 # What a span's own clock says may be anything up to 2**64-1: beyond this, Python has no date.
@@ -44,6 +44,7 @@ def summarise(run: Run) -> RunSummary:
         user_ref=run.user_ref,
         env=run.env,
         revision=run.revision,
+        replay_result=run.replay_result,
         tools=tuple(sorted({step.name for step in run.steps if step.kind == "tool" and step.shadowed_by is None})),
     )
 
@@ -71,7 +72,28 @@ def summary_document(summary: RunSummary) -> dict[str, Any]:
         "tenant": summary.tenant,
         "revision": summary.revision,
         "tools": list(summary.tools),
+        "replay_result": result_document(summary.replay_result),
     }
+
+
+def result_document(result: ReplayResult | None) -> dict[str, Any] | None:
+    """Return the JSON object of what a replay came to."""
+    if result is None:
+        return None
+    return {
+        "mode": result.mode,
+        "verdict": result.verdict,
+        "divergences": result.divergences,
+        "first_divergence": plain(result.first) if result.first else None,
+    }
+
+
+def result_from_document(document: Mapping[str, Any] | None) -> ReplayResult | None:
+    """Return the result that `result_document` made the object from. Raises KeyError for a missing field."""
+    if document is None:
+        return None
+    first = document["first_divergence"] or {}
+    return ReplayResult(document["mode"], document["verdict"], document["divergences"], dict(first))
 
 
 def summary_from_document(document: Mapping[str, Any]) -> RunSummary:
@@ -80,6 +102,7 @@ def summary_from_document(document: Mapping[str, Any]) -> RunSummary:
     fields = {name: value for name, value in document.items() if name not in times}
     fields["trace_ids"] = tuple(fields["trace_ids"])
     fields["tools"] = tuple(fields["tools"])
+    fields["replay_result"] = result_from_document(fields["replay_result"])
     return RunSummary(**{name: fields[name] for name in RunSummary.__dataclass_fields__})
 
 

@@ -12,14 +12,16 @@ from runreel.runs.document import summarise
 from runreel.runs.identity import Group
 from runreel.runs.join import Shelf, one
 from runreel.runs.looking import holds
+from runreel.runs.replayed import replays_of
 from runreel.storage import BlobStore, CachedRun, Database, RunQuery, Trace
 from runreel.values import LogEvent, Run, RunSummary, Span, SpanKey, SpanRow, SplitBatch
 
 # Goes up whenever the same spans would be summed up otherwise: lines of the cache made before are made again.
-_DERIVATION = f"{__version__}/2"
+_DERIVATION = f"{__version__}/3"
 _PAGE = 200
 _CHUNK = 16  # runs whose rows are in memory at once while a list is made
 _SHOWN = 5
+_MOST_REPLAYS = 1000
 _MANY = 50  # traces behind a prefix: who writes so little of an id must write more anyway
 _SECOND_NS = 1_000_000_000
 
@@ -77,6 +79,8 @@ class StoreRuns:
 
     def runs(self, query: RunQuery) -> Sequence[RunSummary]:
         """List runs, newest first. A damaged run is listed, as one that cannot be replayed."""
+        if query.replay_of is not None:
+            return self._replays(query, query.replay_of)
         found: dict[str, RunSummary] = {}
         page = min(_PAGE, query.limit + 8) if query.limit else _PAGE
         for trace, summaries in self._newest(query.tenant, query.since_ns, page):
@@ -140,6 +144,14 @@ class StoreRuns:
         self._blobs.close()
 
     # --- lists ---
+
+    def _replays(self, query: RunQuery, run_id: str) -> Sequence[RunSummary]:
+        """List the replays of one run, found by their ids: nobody has to look through all runs for them."""
+        ids = self._database.starting_with(query.tenant, replays_of(run_id), _MOST_REPLAYS)
+        names = [name for trace in self._known(query.tenant, ids).values() for name in _candidates(trace)]
+        found = [summary for summary in self._summaries(query.tenant, names).values() if _matches(summary, query)]
+        ordered = sorted(found, key=lambda summary: (-summary.started_ns, summary.run_id))
+        return ordered[: query.limit] if query.limit else ordered
 
     def _says(self, summary: RunSummary, text: str | None) -> bool:
         """Say whether a run holds a text. One that cannot be read says nothing."""
@@ -326,7 +338,8 @@ class StoreRuns:
             for run_id, summary in found.items()
             if any(trace_id.startswith(text) for trace_id in summary.trace_ids)
         )
-        matches = named or through
+        # The id of a replay begins with that of its run: who writes a beginning of both means the run.
+        matches = [name for name in named or through if found[name].replay_of not in (named or through)]
         if not matches:
             raise NotFoundError(self._nothing(tenant, f"no run {text!r}"))
         if len(matches) > 1:
@@ -360,7 +373,7 @@ def _unreadable(tenant: str, run_id: str, traces: Sequence[Trace]) -> RunSummary
 
 def _matches(summary: RunSummary, query: RunQuery) -> bool:
     return (
-        (query.replays or summary.replay_of is None)
+        (bool(summary.replay_of) == query.replays if query.replay_of is None else summary.replay_of == query.replay_of)
         and (query.since_ns is None or summary.started_ns >= query.since_ns)
         and (query.agent is None or summary.agent_id == query.agent)
         and (query.user is None or summary.user_ref == query.user)

@@ -36,6 +36,7 @@ class RemoteRuns:
             "verdict": query.verdict,
             "text": query.text,
             "replays": "true" if query.replays else None,
+            "replay_of": query.replay_of,
             "limit": query.limit,
         }
         words = urllib.parse.urlencode({name: value for name, value in asked.items() if value is not None})

@@ -62,6 +62,7 @@ def schema() -> Schema:
                 },
                 "Something that the run lacks, and what to do about it.",
             ),
+            "replay_result": _replay_result(),
             **{f"step_{kind}": _step(kind) for kind in steps},
         },
     }
@@ -83,6 +84,7 @@ def _run() -> dict[str, Schema]:
         "open": {"type": "boolean"},
         **dict.fromkeys(("model_calls", "tool_calls", "retrievals"), _COUNT),
         "tools": _TEXTS,
+        "replay_result": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/replay_result"}]},
         "replayable": {"enum": list(get_args(Replayable))},
         **{
             name: _said("run", name, {"type": ["string", "null"]})
@@ -98,6 +100,12 @@ def _run() -> dict[str, Schema]:
         "flagged": said,
         "payloads": {**_MAP, "description": "With `--payloads`: every content value by its hash."},
     }
+
+
+def _replay_result() -> Schema:
+    first = {"type": ["object", "null"], "description": "type and, where they are known, step, kind, name and path."}
+    fields = {"mode": _TEXT, "verdict": _TEXT, "divergences": _COUNT, "first_divergence": first}
+    return _object(fields, "On a replay: what it came to.")
 
 
 def _step(kind: str) -> Schema:

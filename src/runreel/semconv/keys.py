@@ -25,6 +25,15 @@ USER_REF: Final = "replay.user.ref"
 FLAG_PREFIX: Final = "replay.flag."  # replay.flag.<key>: the value a feature flag had
 FLAG_EVENT: Final = "replay.run.flag"  # a log event: somebody was not content with the run
 FLAG_REASON: Final = "replay.run.flag.reason"  # on such an event: why
+RESULT_EVENT: Final = "replay.run.replayed"  # a log event: what a replay came to
+REPLAY_MODE: Final = "replay.run.mode"  # on such an event: frozen
+REPLAY_VERDICT: Final = "replay.run.verdict"  # on such an event: same, diverged, not_comparable
+REPLAY_DIVERGENCES: Final = "replay.run.divergences"  # on such an event: how many
+FIRST_TYPE: Final = "replay.run.divergence.type"  # on such an event: the first of them, and where it is
+FIRST_STEP: Final = "replay.run.divergence.step"
+FIRST_KIND: Final = "replay.run.divergence.kind"
+FIRST_NAME: Final = "replay.run.divergence.name"
+FIRST_PATH: Final = "replay.run.divergence.path"
 LINK_KIND: Final = "replay.link.kind"  # on a span link: how this run follows from the linked one
 
 # any step

@@ -36,6 +36,23 @@ _GROUPS: Final = {
     "memory": "Reads and writes of a memory.",
 }
 
+_EVENTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    keys.FLAG_EVENT: (
+        "Somebody was not content with the run that replay.run.id names.",
+        {keys.RUN_ID: "required", keys.FLAG_REASON: "recommended"},
+    ),
+    keys.RESULT_EVENT: (
+        "What the replay came to that replay.run.id names.",
+        {
+            **dict.fromkeys((keys.RUN_ID, keys.OF_RUN, keys.REPLAY_MODE, keys.REPLAY_VERDICT), "required"),
+            keys.REPLAY_DIVERGENCES: "required",
+            **dict.fromkeys(
+                (keys.FIRST_TYPE, keys.FIRST_STEP, keys.FIRST_KIND, keys.FIRST_NAME, keys.FIRST_PATH), "recommended"
+            ),
+        },
+    ),
+}
+
 # The format wants an example of every text.
 EXAMPLES: Final[Mapping[str, str]] = {
     keys.RUN_ID: "run-2026-11-29-7f3a",
@@ -44,6 +61,10 @@ EXAMPLES: Final[Mapping[str, str]] = {
     keys.RUN_USER_INPUT: "Where is my order A-1?",
     keys.RUN_FINAL_OUTPUT: "It left on Tuesday.",
     keys.FLAG_REASON: "It named the wrong day.",
+    keys.FIRST_TYPE: "input_mismatch",
+    keys.FIRST_KIND: "tool",
+    keys.FIRST_NAME: "search",
+    keys.FIRST_PATH: "/query",
     keys.AGENT_ID: "billing",
     keys.AGENT_VERSION: "7",
     keys.AGENT_ENTRY: "billing.agent:main",
@@ -103,15 +124,16 @@ def _lines() -> Iterator[str]:
         yield "    attributes:"
         for one in members:
             yield from _attribute(one)
-    yield f"  - id: event.{keys.FLAG_EVENT}"
-    yield "    type: event"
-    yield f"    name: {keys.FLAG_EVENT}"
-    yield "    stability: development"
-    yield f"    brief: {_text('Somebody was not content with the run that replay.run.id names.')}"
-    yield "    attributes:"
-    for key, level in ((keys.RUN_ID, "required"), (keys.FLAG_REASON, "recommended")):
-        yield f"      - ref: {key}"
-        yield f"        requirement_level: {level}"
+    for name, (brief, needed) in _EVENTS.items():
+        yield f"  - id: event.{name}"
+        yield "    type: event"
+        yield f"    name: {name}"
+        yield "    stability: development"
+        yield f"    brief: {_text(brief)}"
+        yield "    attributes:"
+        for key, level in needed.items():
+            yield f"      - ref: {key}"
+            yield f"        requirement_level: {level}"
 
 
 def _attribute(one: Attribute) -> Iterator[str]:

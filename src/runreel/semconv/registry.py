@@ -249,6 +249,19 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute(keys.LINK_KIND, "text", "On a span link: how this run follows from the linked one."),
     Attribute(keys.FLAG_REASON, "text", "On a flag: why somebody was not content with the run."),
     Attribute(
+    Attribute(keys.REPLAY_MODE, "text", "On a replay's result: what was recorded and what was live.", ("frozen",)),
+    Attribute(
+        keys.REPLAY_VERDICT,
+        "text",
+        "On a replay's result: whether it went the same way.",
+        ("same", "diverged", "not_comparable"),
+    ),
+    Attribute(keys.REPLAY_DIVERGENCES, "integer", "On a replay's result: how many divergences it has."),
+    Attribute(keys.FIRST_TYPE, "text", "On a replay's result: what sort of divergence the first one is."),
+    Attribute(keys.FIRST_STEP, "integer", "On a replay's result: the recorded step at which it first diverged."),
+    Attribute(keys.FIRST_KIND, "text", "On a replay's result: the kind of the call that diverged first."),
+    Attribute(keys.FIRST_NAME, "text", "On a replay's result: the name of the call that diverged first."),
+    Attribute(keys.FIRST_PATH, "text", "On a replay's result: the field that differs, as a JSON pointer."),
         keys.FLAG_PREFIX.rstrip("."), "text", "The value that a feature flag had, by the flag's key.", prefix=True
     ),
     Attribute(

@@ -12,7 +12,7 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _STRUCTURAL = re.compile(
     r"(?:\A|[._])(?:(?:trace|span|parent|parent_run|run|call|tool_call|request|response|batch|thread)_?id"
     r"|(?:tool_call|tool\.call|call|response|conversation|thread|agent|message|run|trace|span|request|instance"
-    r"|data_source|dataset|prompt|assistant|evaluator|workflow|job)\.id"
+    r"|data_source|dataset|prompt|assistant|evaluator|workflow|job)\.id|replay\.of_run"
     r"|sha1|sha256|sha512|md5|digest|hash|checksum|etag|fingerprint|system_fingerprint"
     r"|model|model_name|provider|provider\.name|system|operation\.name|output\.type|span\.kind|tool\.type"
     r"|finish_reasons?|finish_reason|schema_url|sdk\.(?:name|language|version)|scope\.(?:name|version))\Z"
