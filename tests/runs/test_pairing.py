@@ -179,6 +179,18 @@ def test_a_result_that_the_sender_cut_is_taken_from_the_next_request() -> None:
     assert only_tool(run).fields["output_source"] == "next_model_call"
 
 
+def test_an_empty_result_gives_way_to_what_the_model_was_told() -> None:
+    asked = msg("assistant", call("f", {}, "call_1"))
+    turn, later = llm(B1, ROOT, [USER], [asked]), [USER, asked, msg("tool", answer("22 degrees", "call_1"))]
+    empty = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f", "gen_ai.tool.call.id": "call_1"}
+    called = span("execute_tool f", C1, ROOT, at=20, attrs={**empty, "gen_ai.tool.call.result": None})
+
+    alone, told = run_of(turn, called), run_of(turn, called, llm(B2, ROOT, later, [msg("assistant", "ok")], at=50))
+
+    assert (alone.value(only_tool(alone).output), only_tool(alone).output.state) == (None, "whole")
+    assert told.value(only_tool(told).output) == "22 degrees"
+
+
 def test_a_failed_tool_keeps_its_error_and_takes_no_result() -> None:
     asked = msg("assistant", call("f", {}, "call_1"))
     failed = span(

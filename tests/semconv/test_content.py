@@ -2,7 +2,7 @@ import pytest
 
 from runreel.semconv.content import tool_arguments, understand
 from runreel.semconv.registry import FieldType
-from runreel.semconv.view import Memo
+from runreel.semconv.view import Found, Memo
 from runreel.values import RefState, Value
 
 MESSAGES = '[{"role": "user", "parts": [{"type": "text", "content": "hi"}]}]'
@@ -32,6 +32,38 @@ def test_content_says_how_much_of_it_there_is(shape: FieldType, raw: Value, stat
     found = understand(shape, raw, "user", Memo())
 
     assert (found.state, found.reason.partition(":")[0]) == (state, word)
+
+
+VOIDS: tuple[Value, ...] = ("null", '""', "0", "false", "[]", "[null]", "", "  ", " null ", 0, False, (), (None,))
+
+
+@pytest.mark.parametrize("raw", VOIDS)
+def test_what_says_nothing_is_no_message(raw: Value) -> None:
+    found = understand("messages", raw, "user", Memo())
+
+    assert (found.value, found.state, found.reason.partition(":")[0]) == (None, "absent", "empty")
+
+
+@pytest.mark.parametrize("raw", ["{}", "[{}]", " {} ", {}, ({},), ("{}",)])
+def test_an_empty_object_in_the_place_of_messages_stands_for_withheld_ones(raw: Value) -> None:
+    found = understand("messages", raw, "user", Memo())
+
+    assert (found.value, found.state, found.reason.partition(":")[0]) == (None, "withheld", "placeholder")
+
+
+@pytest.mark.parametrize(("shape", "raw"), [("documents", "null"), ("documents", 0), ("definitions", "false")])
+def test_what_says_nothing_is_no_document_and_no_definition(shape: FieldType, raw: Value) -> None:
+    assert understand(shape, raw, "", Memo()).state == "absent"
+
+
+@pytest.mark.parametrize("raw", ["5", "true", "null and void", '"null"', '["a"]', '[{"role": "user"}]'])
+def test_short_texts_and_lists_that_say_something_are_messages(raw: Value) -> None:
+    assert understand("messages", raw, "user", Memo()).state == "whole"
+
+
+@pytest.mark.parametrize("raw", ["null", '""', "{}", "0", "false", "", 0, False, (), {}])
+def test_what_a_tool_returned_may_be_any_of_these(raw: Value) -> None:
+    assert understand("value", raw, "", Memo()) == Found(raw, "whole")
 
 
 def test_a_cut_value_is_kept_as_the_text_that_came() -> None:

@@ -47,6 +47,15 @@ class Lack:
     runs: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class News:
+    """One thing that is not known here: in how many steps, and in which runs."""
+
+    what: str
+    times: int = 0
+    runs: list[str] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What the last runs say. `dialects` maps a name to (steps, verified); `broken` names runs that cannot be read."""
@@ -56,6 +65,7 @@ class Seen:
     dialects: dict[str, tuple[int, bool]]
     lacks: tuple[Lack, ...]
     broken: tuple[Check, ...]
+    news: tuple[News, ...] = ()
 
 
 def machine() -> Iterator[Check]:
@@ -138,7 +148,7 @@ def look(store: RunStore, last: int) -> Seen:
                 steps[step.dialect] = steps.get(step.dialect, 0) + 1
     dialects = {name: (count, verified.get(name, False)) for name, count in sorted(steps.items())}
     full = sum(1 for run in runs if run.replayable == "full")
-    return Seen(len(runs), full, dialects, tuple(lacks(runs)), tuple(broken))
+    return Seen(len(runs), full, dialects, tuple(lacks(runs)), tuple(broken), tuple(news(runs)))
 
 
 def lacks(runs: Sequence[Run]) -> list[Lack]:
@@ -157,6 +167,20 @@ def lacks(runs: Sequence[Run]) -> list[Lack]:
                 if value not in known:
                     known.append(value)
     return sorted(found.values(), key=lambda lack: (lack.service, -len(lack.runs), -lack.times, lack.cause))
+
+
+def news(runs: Sequence[Run]) -> list[News]:
+    """Return what steps hold that is not known here, the most frequent first."""
+    found: dict[str, News] = {}
+    for run in runs:
+        for step in run.steps:
+            listed = step.fields.get("unknown")
+            for what in listed if isinstance(listed, tuple) else ():
+                one = found.setdefault(str(what), News(str(what)))
+                one.times += 1
+                if run.run_id not in one.runs:
+                    one.runs.append(run.run_id)
+    return sorted(found.values(), key=lambda one: (-one.times, one.what))
 
 
 def _there(module: str) -> bool:

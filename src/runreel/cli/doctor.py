@@ -16,6 +16,7 @@ from runreel.text import many, one_line
 
 _STYLE = {"ok": "green", "note": "", "todo": "red"}
 _NAME_WIDTH = 16
+_MOST_NEWS = 20
 _LEAST = 24  # columns for what a check says
 
 
@@ -71,6 +72,7 @@ def _print(console: Console, found: Sequence[Check], seen: Seen) -> None:
         for name, (steps, verified) in seen.dialects.items():
             state = "verified" if verified else "unverified: no real export backs it yet, look twice at what it shows"
             fold(console, Text(f"  {name:<{_NAME_WIDTH}}{many(steps, 'step')}, {state}"), _NAME_WIDTH + 2)
+    _news(console, seen)
     service = None
     for lack in seen.lacks:
         if lack.service != service:
@@ -80,6 +82,16 @@ def _print(console: Console, found: Sequence[Check], seen: Seen) -> None:
         where = f"{many(lack.times, 'time')} in {many(len(lack.runs), 'run')}, such as {lack.runs[0]}"
         fold(console, Text(f"  {one_line(f'{fields}: {lack.cause}')} ({where})"), 4)
         fold(console, Text(f"    → {one_line(lack.fix)}", "green"), 6)
+
+
+def _news(console: Console, seen: Seen) -> None:
+    if seen.news:
+        console.print(Text("not known here, and kept as it came: a later version may read it", "bold"))
+    for one in seen.news[:_MOST_NEWS]:
+        where = f"{many(one.times, 'step')} in {many(len(one.runs), 'run')}, such as {one.runs[0]}"
+        fold(console, Text(f"  {one_line(one.what, 60)} ({where})"), 4)
+    if len(seen.news) > _MOST_NEWS:
+        fold(console, Text(f"  and {len(seen.news) - _MOST_NEWS} more: --json lists them all"), 4)
 
 
 def _line(console: Console, check: Check) -> None:
@@ -105,5 +117,6 @@ def _document(found: Sequence[Check], seen: Seen) -> dict[str, Any]:
         "dialects": [
             {"name": name, "steps": steps, "verified": verified} for name, (steps, verified) in seen.dialects.items()
         ],
+        "unknown": [asdict(one) for one in seen.news],
         "missing": [asdict(lack) for lack in seen.lacks],
     }

@@ -88,6 +88,7 @@ def tree(console: Console, run: Run, *, payloads: bool = False) -> None:
         fold(console, Text(f"  {label}: {text}"), 4)
     steps = _steps(console, run, payloads=payloads)
     draw(console, steps)
+    _news(console, run)
     _gaps(console, run)
 
 
@@ -104,6 +105,7 @@ def _about(run: Run) -> list[tuple[str, str]]:
     if run.final_output.sha256:
         about.append(("final output", brief(run.value(run.final_output))))
     about += [("flagged", one_line(str(flag.get("reason") or "without a reason"), _SHOWN)) for flag in run.flagged]
+    about += [("note", one_line(note, 2 * _SHOWN)) for note in run.notes]
     about += [("score", one_line(_score(score), _SHOWN)) for score in run.scores]
     return about
 
@@ -176,6 +178,25 @@ def _counted(names: Sequence[str]) -> list[str]:
 def _parts(message: Mapping[str, Value]) -> list[Mapping[str, Value]]:
     parts = message.get("parts")
     return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, tuple) else []
+
+
+def _news(console: Console, run: Run) -> None:
+    """Print what steps hold that is not known here: it is in the run, and nothing is missing for it."""
+    places: dict[str, list[str]] = {}
+    for step in run.steps:
+        for what in _unknown(step):
+            places.setdefault(what, []).append(f"#{step.seq}")
+    if places:
+        console.print(Text("not known here, and kept as it came", "bold"))
+    for what, steps in places.items():
+        more = f" and {len(steps) - _PLACES} more" if len(steps) > _PLACES else ""
+        fold(console, Text(f"  {', '.join(steps[:_PLACES])}{more} {one_line(what, _SHOWN)}"), 4)
+
+
+def _unknown(step: Step) -> tuple[str, ...]:
+    """Return what a step holds that is not known here: operations, attributes, parts of messages."""
+    listed = step.fields.get("unknown")
+    return tuple(what for what in listed if isinstance(what, str)) if isinstance(listed, tuple) else ()
 
 
 def _gaps(console: Console, run: Run) -> None:

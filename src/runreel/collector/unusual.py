@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from runreel.canonical import payload_ref
+from runreel.semconv.conventions import known_scope
+from runreel.semconv.dialects import STANDARD
 from runreel.text import one_line
 from runreel.values import LogEvent, Resource, Span, SpanKey, SplitBatch
 
@@ -16,6 +18,9 @@ _MOST_SERVICES = 100  # whoever sends says what a service is called: names witho
 _NAME_CHARS = 64
 ID_CLASH = "id_clash"
 """Two spans of one request have one id, and are not the same span seen twice."""
+
+UNKNOWN_SCOPE = "unknown_scope"
+"""A step that only the conventions' own keys tell, written by an instrumentation that is not known here."""
 
 
 class Services:
@@ -41,6 +46,10 @@ class Services:
 def unusual(batch: SplitBatch, services: Services) -> Mapping[tuple[str, str], int]:
     """Return how many items have what mark: (service, what) to a count."""
     counts: Counter[tuple[str, str]] = Counter()
+    for row in batch.rows:
+        # Not a mark: who writes the conventions' keys by hand does nothing wrong, and nothing is lost.
+        if row.facts.dialect == STANDARD.name and row.facts.kind != "other" and not known_scope(row.span.scope.name):
+            counts[services.name(row.span.resource), UNKNOWN_SCOPE] += 1
     items: list[Span | LogEvent] = [*(row.span for row in batch.rows), *batch.logs]
     for item in items:
         whats = set(_whats(item))

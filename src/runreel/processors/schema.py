@@ -9,8 +9,8 @@ from typing import Final
 from runreel.processors.external import Fetch, fill_in
 from runreel.processors.required import Policies, missing, policy_of
 from runreel.semconv.recognise import recognise
-from runreel.semconv.unusual import marks
-from runreel.values import Facts, RawBatch, Rejection, Span
+from runreel.semconv.unusual import log_marks, marks
+from runreel.values import Facts, LogEvent, RawBatch, Rejection, Span
 
 _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN_ID: Final = re.compile(r"(?!0{16})[0-9a-f]{16}")
@@ -50,13 +50,19 @@ class Schema:
                 continue
             spans.append(_marked(span, known, [f"missing_field:{field}" for field in lacking]))
             facts.append(known)
-        return replace(batch, spans=tuple(spans), facts=tuple(facts), rejected=tuple(rejected))
+        logs = tuple(map(_marked_log, batch.logs))
+        return replace(batch, spans=tuple(spans), logs=logs, facts=tuple(facts), rejected=tuple(rejected))
 
 
 def _marked(span: Span, facts: Facts, more: Sequence[str]) -> Span:
     """Mark what is out of the ordinary, so that it is counted and can be looked for."""
     new = [mark for mark in (*_odd_time(span), *marks(span, facts), *more) if mark not in span.marks]
     return replace(span, marks=(*span.marks, *new)) if new else span
+
+
+def _marked_log(log: LogEvent) -> LogEvent:
+    new = [mark for mark in log_marks(log) if mark not in log.marks]
+    return replace(log, marks=(*log.marks, *new)) if new else log
 
 
 def _odd_time(span: Span) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,7 +13,9 @@ from runreel.semconv import keys
 from runreel.semconv.content import understand
 from runreel.semconv.dialects import DIALECTS, OWN
 from runreel.semconv.reading import coerce
+from runreel.semconv.recognise import recognise
 from runreel.semconv.registry import BY_KEY
+from runreel.semconv.unusual import MEANINGS, UNKNOWN_DIALECT, UNKNOWN_OPERATION
 from runreel.semconv.view import Memo, nothing
 from runreel.values import LogEvent, Outcome, Span, Value
 
@@ -211,6 +214,17 @@ def final_output(facets: Facets, turns: Sequence[Draft]) -> Value:
         if turn.output.state == "whole" and not parts_of(turn.output, "tool_call"):
             return _spoken(turn.output.value, "assistant")
     return None
+
+
+def unread(spans: Sequence[Span]) -> Iterator[str]:
+    """Yield a note for each scope with spans that look like steps and are none known here: they are in no step."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for span in spans:
+        for mark in (UNKNOWN_DIALECT, UNKNOWN_OPERATION):
+            if mark in span.marks and recognise(span).kind == "other":
+                counts[mark, span.scope.name] += 1
+    for (mark, scope), count in sorted(counts.items()):
+        yield f"{mark}: {count} of the spans that {scope or 'a scope without a name'} wrote: {MEANINGS[mark]}"
 
 
 def _said(facets: Facets, key: str) -> Value:

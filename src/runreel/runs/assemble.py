@@ -70,7 +70,7 @@ def assemble(
         flagged=flags,
         replay_result=replay_result(events),
         payloads=payloads.values,
-        notes=tuple(notes),
+        notes=(*notes, *about.unread([one.span for one in settled])),
     )
     replayable, gaps = judge(run)
     return replace(run, replayable=replayable, gaps=gaps)

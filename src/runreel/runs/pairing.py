@@ -120,7 +120,9 @@ def _fill(call: Call, tool: Draft, talk: Conversation) -> None:
     if lacking and call.has_arguments and not withheld(call.arguments):
         tool.input = Found(call.arguments, "whole")
         tool.fields["input_source"] = "model_call"
-    if tool.output.state == "whole" or tool.reading.error is not None:
+    # An empty attribute is the result null, unless the model was told another one.
+    known = tool.output.state == "whole" and tool.output.value is not None
+    if known or tool.reading.error is not None:
         return
     told = talk.answer(call)
     if told is None or told[0].input.state != "whole" or withheld(told[1]):

@@ -1,11 +1,14 @@
 """Says of a content value what it holds and whether it is whole: placeholder, cut JSON, missing parts."""
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from runreel.semconv import messages as shapes
 from runreel.semconv.registry import FieldType
 from runreel.semconv.view import Found, Memo, looks_like_json, says_truncated, withheld
 from runreel.values import Value
+
+_LONGEST_VOID: Final = 8  # characters of what holds nothing: longer texts are not looked at
 
 
 def understand(shape: FieldType, raw: Value, role: str, memo: Memo) -> Found:
@@ -41,7 +44,31 @@ def _value(raw: Value) -> Found:
     return Found(raw, "whole")
 
 
+def void(value: Value, memo: Memo) -> bool:
+    """Say whether a value, or the JSON that a text is, holds nothing where a model's content belongs: `null`, an empty
+    text, list or object, 0, false. What a tool returned may be any of these, and is never asked."""
+    if isinstance(value, str):
+        text = value.strip()
+        if len(text) > _LONGEST_VOID:
+            return False
+        ok, parsed = memo.parse(text)
+        return not text or (ok and not parsed)
+    return not value
+
+
+def nothing_said(value: Value, memo: Memo) -> Found | None:
+    """Return what is to be said of a model's content that is none, None where there is some."""
+    items = value if isinstance(value, tuple) else (value,)
+    if not all(void(one, memo) for one in items):
+        return None
+    if any(isinstance(one, Mapping) or one == "{}" for one in items):
+        return Found(None, "withheld", "placeholder: the sender put {} in its place")
+    return Found(None, "absent", "empty: there are no messages")
+
+
 def _messages(value: Value, role: str, memo: Memo) -> Found:
+    if nothing := nothing_said(value, memo):
+        return nothing
     found = shapes.messages(value, role, memo)
     if not found:
         return Found(None, "absent", "empty: there are no messages")
@@ -54,10 +81,14 @@ def _arguments(value: Value, _: str, memo: Memo) -> Found:
 
 
 def _definitions(value: Value, _: str, memo: Memo) -> Found:
+    if void(value, memo) and value != ():
+        return Found(None, "absent", "empty: there are no tool definitions")
     return Found(shapes.definitions(value, memo), "whole")
 
 
 def _documents(value: Value, _: str, memo: Memo) -> Found:
+    if void(value, memo) and not isinstance(value, tuple | Mapping):
+        return Found(None, "absent", "empty: there are no documents")
     found = shapes.documents(value, memo)
     for one in found:
         if not isinstance(one, Mapping) or "content" not in one:

@@ -100,6 +100,20 @@ def arguments_source(*keys: str) -> Source:
     return Source(keys, read=read)
 
 
+def result_source(*keys: str) -> Source:
+    """Return the source of a tool's result, which stands under one of the keys: null, 0, false and what is empty are
+    results, whether they came as JSON text or as the values that they are."""
+
+    def read(view: View) -> Found:
+        found = read_keys(view, keys, "value")
+        if found.state != "absent":
+            return found
+        null = ((layer, key) for layer, attributes in view.layers for key in keys if key in attributes)
+        return next((Found(None, "whole", "", layer, (key,)) for layer, key in null), found)
+
+    return Source(keys, read=read)
+
+
 def read_keys(view: View, keys: Sequence[str], shape: FieldType, role: str = "user") -> Found:
     """Return the most complete value among the keys, with a reference to content kept elsewhere as the last resort."""
     candidates: list[Found] = []

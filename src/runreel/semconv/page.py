@@ -66,6 +66,15 @@ By the id that the model gave; where a tool span has none, by name and equal arg
 interrupted answer asked for nothing. Where no tool span exists, a tool step is made from the model's call and the next
 request, which holds the result: it is marked `synthesised`, and its time is what lies between the two.
 
+## What is not known here
+
+A scope, an attribute, an operation, a part, a role or an event that nobody here has seen is never an error. A span is
+read by what else it says: without an operation that is known, by the first telling key that it has (a tool's name, a
+model, documents, messages, usage). What is new is kept as it came; a step lists it in `unknown` (`operation converse`,
+`key gen_ai.request.mood`, `part hologram`, `role narrator`, `event gen_ai.mood.changed`, `schema` with its URL), as do
+`runs show` and `runreel doctor`, and `runreel_unusual_items` counts it by its sort. Spans that look like steps and are
+none known here are said in the run's notes.
+
 ## Copies
 
 Equal copies of a span are one. A copy that another one contains, such as a span exported at its start and again at its

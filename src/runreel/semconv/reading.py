@@ -5,14 +5,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from runreel.semconv import keys
+from runreel.semconv.content import nothing_said
 from runreel.semconv.dialect import Dialect, read_source
 from runreel.semconv.dialects import DIALECTS, OWN, STANDARD
 from runreel.semconv.providers import provider
 from runreel.semconv.registry import FieldType, fields_of
+from runreel.semconv.unusual import news
 from runreel.semconv.usage import TOTALS, including_cache
 from runreel.semconv.view import ABSENT, EXCEPTION_EVENT, Found, Memo, View, best, event_name, nothing
 from runreel.values import Kind, StepError, Value
 
+_SAID: Final = ("llm.input", "llm.output")
 _GROUPS: Final = ("params", "usage", "contract")
 _CHAINS: Final[dict[str, tuple[Dialect, ...]]] = {}
 
@@ -96,6 +99,8 @@ def content(view: View, dialect: Dialect, key: str) -> Found:
     for one in chain(dialect):
         if (source := one.contents.get(key)) is not None and not _hidden(dialect, one, key):
             reading = read_source(view, source)
+            if reading.state == "whole" and key in _SAID:
+                reading = nothing_said(reading.value, view.memo) or reading
             if reading.state == "whole":
                 return reading
             found.append(reading)
@@ -155,6 +160,8 @@ def _about_the_span(view: View) -> Iterator[tuple[str, Value]]:
         yield "dropped_attributes", span.dropped.attributes
     if span.marks:
         yield "marks", tuple(sorted(span.marks))
+    if unknown := news(view):
+        yield "unknown", unknown
     order = coerce("integer", span.attributes.get(keys.SEQ), view.memo)
     if order is not None:
         yield "order", order

@@ -61,6 +61,7 @@ _STEP = (
     _derived("step", "dropped_attributes", "integer", "How many attributes the sender says it left out."),
     _derived("step", "missing_parent", "text", "Span id of a parent that never arrived."),
     _derived("step", "marks", "texts", "What was noticed about the span when it was taken in."),
+    _derived("step", "unknown", "texts", "What of the span is not known here, kept as it came: `part hologram`."),
     _derived("step", "replay", "json", "Any other `replay.*` attribute, by its name without the prefix."),
     Field("step", "order", "integer", "The sender's own sequence number; breaks ties between equal times."),
 )
@@ -248,7 +249,6 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     ),
     Attribute(keys.LINK_KIND, "text", "On a span link: how this run follows from the linked one."),
     Attribute(keys.FLAG_REASON, "text", "On a flag: why somebody was not content with the run."),
-    Attribute(
     Attribute(keys.REPLAY_MODE, "text", "On a replay's result: what was recorded and what was live.", ("frozen",)),
     Attribute(
         keys.REPLAY_VERDICT,
@@ -262,6 +262,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute(keys.FIRST_KIND, "text", "On a replay's result: the kind of the call that diverged first."),
     Attribute(keys.FIRST_NAME, "text", "On a replay's result: the name of the call that diverged first."),
     Attribute(keys.FIRST_PATH, "text", "On a replay's result: the field that differs, as a JSON pointer."),
+    Attribute(
         keys.FLAG_PREFIX.rstrip("."), "text", "The value that a feature flag had, by the flag's key.", prefix=True
     ),
     Attribute(

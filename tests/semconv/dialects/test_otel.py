@@ -1,10 +1,12 @@
 import json
 
+import pytest
+
 from otlp_build import call, msg
 from runreel.semconv.reading import read
 from runreel.semconv.view import View
 from runreel.values import Value
-from span_kit import make_span
+from span_kit import make_span, runs_of
 
 CHAT: dict[str, Value] = {"gen_ai.operation.name": "chat"}
 
@@ -104,3 +106,37 @@ def test_structured_retrieved_documents_are_read_as_their_text_is() -> None:
 
     assert [one.state for one in found] == ["whole", "whole"]
     assert found[0].value == found[1].value == documents
+
+
+@pytest.mark.parametrize("raw", ["null", '""', "0", "false", "", 0, False, (), None])
+def test_answers_that_say_nothing_are_absent_and_the_run_says_what_to_set(raw: Value) -> None:
+    asked = json.dumps([msg("user", "hi")])
+    (run,) = runs_of([make_span(CHAT | {"gen_ai.input.messages": asked, "gen_ai.output.messages": raw})])
+
+    (gap,) = [gap for gap in run.gaps if gap.needed_for == "frozen"]
+    assert (run.steps[0].output.state, gap.field) == ("absent", "output")
+    assert gap.cause.partition(":")[0] in ("empty", "content_off")
+    assert "gen_ai.output.messages" in gap.fix
+
+
+def test_an_empty_object_for_an_answer_is_withheld() -> None:
+    (run,) = runs_of([make_span(CHAT | {"gen_ai.output.messages": "{}"})])
+
+    assert [gap.cause.partition(":")[0] for gap in run.gaps if gap.field == "output"] == ["withheld"]
+
+
+@pytest.mark.parametrize("raw", ["null", 0, {}])
+def test_instructions_that_say_nothing_are_left_out(raw: Value) -> None:
+    attributes = {"gen_ai.input.messages": json.dumps([msg("user", "hi")]), "gen_ai.system_instructions": raw}
+
+    assert [one["role"] for one in read(View(make_span(CHAT | attributes))).input.value] == ["user"]  # type: ignore[union-attr,index,call-overload]
+
+
+@pytest.mark.parametrize("raw", ["null", '""', "{}", "0", "false", "", 0, False, (), {}, None])
+def test_a_tools_result_is_what_it_returned_be_it_nothing(raw: Value) -> None:
+    attributes = {"gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": raw}
+    (run,) = runs_of([make_span({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"} | attributes)])
+
+    assert run.steps[0].output.state == "whole"
+    assert run.value(run.steps[0].output) == raw
+    assert [gap.field for gap in run.gaps if gap.needed_for == "frozen"] == []

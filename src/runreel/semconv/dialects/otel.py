@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from runreel.semconv import messages as shapes
-from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source, read_keys
-from runreel.semconv.view import ABSENT, Found, View
+from runreel.semconv.content import void
+from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source, read_keys, result_source
+from runreel.semconv.view import Found, View
 from runreel.values import Kind, Value
 
 _OPERATIONS: Final[Mapping[str, Kind]] = {
@@ -42,11 +43,22 @@ _OPERATIONS: Final[Mapping[str, Kind]] = {
     "create_memory_store": "memory",
     "delete_memory_store": "memory",
 }
-_TELLING: Final[Mapping[str, Kind]] = {
+TELLING: Final[Mapping[str, Kind]] = {
     "gen_ai.tool.name": "tool",
+    "gen_ai.tool.call.id": "tool",
     "gen_ai.request.model": "llm",
     "gen_ai.response.model": "llm",
+    "gen_ai.retrieval.documents": "retrieval",
+    "gen_ai.retrieval.query.text": "retrieval",
+    "gen_ai.memory.records": "memory",
+    "gen_ai.memory.query.text": "memory",
+    "gen_ai.workflow.name": "agent",
+    "gen_ai.agent.name": "agent",
+    "gen_ai.output.messages": "llm",
+    "gen_ai.usage.input_tokens": "llm",
+    "gen_ai.usage.output_tokens": "llm",
 }
+"""What a span is by the first of these keys that it has, where no operation that is known here says so."""
 # These write the tool calls of an answer before its prose; the wire has them the other way round.
 _CALLS_FIRST: Final = ("opentelemetry.instrumentation.genai.openai", "opentelemetry.instrumentation.openai_v2")
 
@@ -66,7 +78,7 @@ def _kind(view: View) -> tuple[Kind, str] | None:
         return "tool", "mcp.method.name"
     if "mcp.method.name" in attributes:
         return None
-    return next(((kind, key) for key, kind in _TELLING.items() if key in attributes), None)
+    return next(((kind, key) for key, kind in TELLING.items() if key in attributes), None)
 
 
 def _messages(view: View, keys: tuple[str, ...], role: str) -> Found:
@@ -81,6 +93,8 @@ def _input(view: View) -> Found:
     """The messages, with the system instructions (an array of parts) before them as the message that they are."""
     found = _messages(view, ("gen_ai.input.messages",), "user")
     for source, key, raw in view.locate(("gen_ai.system_instructions",)):
+        if void(raw, view.memo):
+            continue
         value = raw
         if isinstance(raw, str):
             ok, parsed = view.memo.parse(raw)
@@ -88,7 +102,7 @@ def _input(view: View) -> Found:
         system: Value = {"role": "system", "parts": shapes.parts(value, view.memo)}
         if isinstance(found.value, tuple):
             return Found((system, *found.value), found.state, found.reason, found.source, (*found.keys, key))
-        if found is ABSENT:
+        if found.state == "absent":
             return Found((system,), "withheld", "content_off: only the system instructions came", source, (key,))
     return found
 
@@ -194,7 +208,7 @@ DIALECT = Dialect(
         "llm.output": Source(("gen_ai.output.messages",), read=_output),
         "llm.tool_definitions": Source(("gen_ai.tool.definitions",), "definitions"),
         "tool.input": arguments_source("gen_ai.tool.call.arguments"),
-        "tool.output": Source(("gen_ai.tool.call.result",)),
+        "tool.output": result_source("gen_ai.tool.call.result"),
         "retrieval.input": Source(("gen_ai.retrieval.query.text",)),
         "retrieval.output": Source(("gen_ai.retrieval.documents",), "documents"),
         "memory.input": Source(("gen_ai.memory.query.text", "gen_ai.memory.records"), read=_memory_input),

@@ -77,9 +77,11 @@ def _output(view: View) -> Found:
     listed = called.value if isinstance(called.value, tuple) else ()
     parts = [
         *({"type": "reasoning", "content": reasoning} for _ in range(reasoning not in (None, ""))),
-        *({"type": "text", "content": text} for _ in range(text not in (None, "") or not listed)),
+        *({"type": "text", "content": text} for _ in range(text is not None and (text != "" or not listed))),
         *({"type": "tool-call", **one} for one in listed if isinstance(one, Mapping)),
     ]
+    if not parts:
+        return Found(None, "absent", f"empty: there is no answer ({', '.join(keys)})")
     made: dict[str, Value] = {"role": "assistant", "parts": shapes.parts(tuple(parts), view.memo)}
     reason = view.text("ai.response.finishReason")
     if reason:
