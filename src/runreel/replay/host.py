@@ -23,7 +23,10 @@ MOST_REFUSALS = 200
 
 @dataclass(slots=True)
 class Host:
-    """Serves one child until its end of the stream closes. `told` holds what it said of itself, by frame type."""
+    """Serves one child until its end of the stream closes. `told` holds what it said of itself, by frame type.
+
+    The child opens its debugger at the first call that asks for the recorded step `break_at`.
+    """
 
     matcher: Matcher
     channel: Channel
@@ -33,6 +36,8 @@ class Host:
     otlp: list[tuple[str, str, bytes]] = field(default_factory=list, repr=False)
     notes: dict[str, None] = field(default_factory=dict)
     refusals: int = 0
+    break_at: int | None = None
+    _stop: str = ""
 
     def serve(self) -> bool:
         """Answer until the child is gone: True. False where it asks on and on without getting answers."""
@@ -43,7 +48,9 @@ class Host:
                 reply = self._call(frame) if frame.type == "call" else self._http(frame)
                 # A child that is gone by now hears of it no more; the next receive says so.
                 with contextlib.suppress(OSError):
-                    self.channel.send(Frame("reply", {**reply.head, "id": frame.get("id")}, reply.body))
+                    self.channel.send(
+                        Frame("reply", {**reply.head, **self._stopped(), "id": frame.get("id")}, reply.body)
+                    )
             else:
                 self._hear(frame)
         return True
@@ -63,6 +70,21 @@ class Host:
         else:
             self.told[frame.type] = frame.head
 
+    def _ask(self, call: Call) -> Entry | Divergence:
+        """Ask the matcher; remember whether this is the call to stop at."""
+        found = self.matcher.ask(call)
+        step = found.seq if isinstance(found, Entry) else found.recorded
+        if step is not None and step == self.break_at:
+            self.break_at = None  # an SDK's or the agent's second try is answered without another stop
+            title = f"step {step} ({call.kind} {call.name})"
+            self._stop = title if isinstance(found, Entry) else f"{title}, which diverges: {explain(found)};"
+            self.notes[f"stopped in the debugger at step {step}; what was changed there is part of this replay"] = None
+        return found
+
+    def _stopped(self) -> dict[str, str]:
+        stop, self._stop = self._stop, ""
+        return {"stop": stop} if stop else {}
+
     # --- tools and retrievals -----------------------------------------------------------------------------------------
 
     def _call(self, frame: Frame) -> Frame:
@@ -76,7 +98,7 @@ class Host:
             frame.get("call_id"),
             defaults if isinstance(defaults, Mapping) else {},
         )
-        found = self.matcher.ask(call)
+        found = self._ask(call)
         if isinstance(found, Divergence):
             return self._refused(found)
         answer = found.answer
@@ -97,14 +119,29 @@ class Host:
         asked = wire.parse(request)
         if asked is None:
             return self._no_model(request)
+        return self._model(request, asked)
+
+    def _model(self, request: HttpRequest, asked: ModelRequest) -> Frame:
+        """Answer a request to a model, from the record: the one place to answer it from elsewhere."""
         call = model_call(asked)
-        found = self.matcher.ask(call)
+        # What an SDK tries again by itself is no call of its agent's, and must not take the answer of the next one.
+        again = self.matcher.again(call) if wire.is_own_retry(request) else None
+        found = again or self._ask(call)
         if isinstance(found, Divergence):
             self.refusals += 1
             return _response(wire.refuse(asked, explain(found), found.type), 0)
+        self._note_gaps(asked, found)
         return self._answered(asked, call, found)
 
+    def _note_gaps(self, asked: ModelRequest, entry: Entry) -> None:
+        for what in wire.gaps(asked, entry.answer):
+            self.notes[f"{entry.title()}: no record holds {what}: the agent was answered without it"] = None
+        for what in wire.not_recorded(asked, entry.answer):
+            self.notes[f"not recorded, and so not as it was: {what}"] = None
+
     def _answered(self, asked: ModelRequest, call: Call, entry: Entry) -> Frame:
+        if wire.may_come_again(asked, entry.answer):
+            self.matcher.expect_again(call, entry)
         try:
             return _response(wire.render(asked, entry.answer), entry.end_ns)
         except TimeoutError as error:
@@ -134,7 +171,7 @@ def model_call(asked: ModelRequest) -> Call:
         "tools": asked.tool_definitions,
         "params": asked.params,
     }
-    return Call("llm", asked.model, request)
+    return Call("llm", asked.model, request, api=asked.api)
 
 
 def explain(divergence: Divergence) -> str:

@@ -141,6 +141,10 @@ class Matcher:
         """Say that the same request may come again and then gets the same answer: an SDK's own retries."""
         self._again[_key(call)] = entry
 
+    def again(self, call: Call) -> Entry | None:
+        """Return the entry that a request may get once more, None where it did not have to be expected again."""
+        return self._again.get(_key(call))
+
     # --- results that no boundary gave --------------------------------------------------------------------------------
 
     def _see_results(self, messages: Value) -> None:

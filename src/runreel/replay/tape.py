@@ -7,6 +7,7 @@ from runreel.canonical import make_ref
 from runreel.errors import RefusedError
 from runreel.record.convert import rebuild
 from runreel.replay.values import Answer, Entry, Raised, Returned, Streamed
+from runreel.replay.wire.support import require_answerable
 from runreel.runs.loose_ends import LOOSE
 from runreel.values import Gap, Kind, Run, Step, Value
 
@@ -41,10 +42,11 @@ class Tape:
 
 def build(run: Run) -> Tape:
     """Arrange a run for frozen replay. Raises RefusedError where it lacks what that needs, with the list of gaps."""
-    require_replayable(run)
     steps = [step for step in run.steps if step.shadowed_by is None]
     below = _below_answered(steps)
     told = [step for step in steps if step.kind in KINDS and step.seq not in below]
+    require_answerable(told)
+    require_replayable(run)
     texts = {step.call_id: step.fields.get("arguments_text") for step in steps if step.kind == "tool" and step.call_id}
     entries = tuple(_entry(run, step, texts) for step in told)
     _require_names(run, entries)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from runreel.canonical import TOKEN_RE, Bindings, Mismatch, canonical, unify
 from runreel.replay.values import Entry
+from runreel.replay.wire import forms
 from runreel.values import Kind, Value
 
 _QUERY_NAMES = ("query", "question", "text", "q")
@@ -20,10 +21,10 @@ RECORDED_PARAMS = frozenset(
         "top_k",
         "max_tokens",
         "seed",
-        "stop_sequences",
+        "stop",
         "frequency_penalty",
         "presence_penalty",
-        "choice_count",
+        "n",
     }
 )
 """Parameters that every instrumentation which records any of them records when they are given."""
@@ -35,13 +36,15 @@ _NO_PARAMS = frozenset({"stream", "stream_options"})
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A live call. `request` has the form of `Entry.request`; `defaults` are the tool's declared defaults."""
+    """A live call. `request` has the form of `Entry.request`; `defaults` are the tool's declared defaults, `api` the
+    protocol that a model was asked over."""
 
     kind: Kind
     name: str
     request: Value
     call_id: str = ""
     defaults: Mapping[str, Value] | None = None
+    api: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +61,18 @@ class Rules:
 
 def possible(entry: Entry, call: Call) -> bool:
     """Say cheaply whether a comparison can succeed: in a long run nearly all model calls differ in length alone."""
-    return call.kind != "llm" or _turns(entry.request) == _turns(call.request)
+    return call.kind != "llm" or _turns(entry.request, call.api) == _turns(call.request, call.api)
 
 
-def _turns(request: Value) -> int:
-    messages = request.get("messages") if isinstance(request, Mapping) else None
+def _turns(request: Value, api: str) -> int:
+    messages = forms.in_turns(api, request.get("messages")) if isinstance(request, Mapping) else None
     return len(messages) if isinstance(messages, tuple) else 0
 
 
 def compare(entry: Entry, call: Call, bindings: Bindings, rules: Rules) -> Bindings | Mismatch:
     """Return the bindings under which the recorded and the live call are the same, or their first difference."""
     if call.kind == "llm":
-        return _compare_fields(_model_fields(entry.request, call.request), bindings, rules)
+        return _compare_fields(_model_fields(entry.request, call.request, call.api), bindings, rules)
     if call.kind == "retrieval":
         live = _retrieval(call.request)
         recorded = entry.request if isinstance(entry.request, Mapping) else {"query": entry.request}
@@ -87,7 +90,10 @@ def not_compared(entry: Entry, call: Call) -> tuple[str, ...]:
     recorded, live = _params(entry.request), _params(call.request)
     names = [name for name in live if name not in recorded and not _is_recorded(name, recorded)]
     tools = ["tools"] if entry.request.get("tools") is None and call.request.get("tools") else []
-    return (*tools, *sorted(names))
+    said = forms.messages(call.api, entry.request.get("messages"), call.request.get("messages")).skipped
+    defined = forms.definitions(call.api, entry.request.get("tools"), call.request.get("tools")).skipped
+    inside = [*(f"{name} in messages" for name in sorted(said)), *(f"{name} of tools" for name in sorted(defined))]
+    return (*tools, *sorted(names), *inside)
 
 
 def _compare_fields(fields: Mapping[str, tuple[Value, Value]], bindings: Bindings, rules: Rules) -> Bindings | Mismatch:
@@ -100,16 +106,18 @@ def _compare_fields(fields: Mapping[str, tuple[Value, Value]], bindings: Binding
     return found
 
 
-def _model_fields(recorded: Value, live: Value) -> dict[str, tuple[Value, Value]]:
+def _model_fields(recorded: Value, live: Value, api: str) -> dict[str, tuple[Value, Value]]:
     """Pair the fields of two model requests, the weightiest first: what differs first is what is reported first."""
     assert isinstance(recorded, Mapping)
     assert isinstance(live, Mapping)
     pairs: dict[str, tuple[Value, Value]] = {}
     if recorded.get("model"):
-        pairs["model"] = recorded["model"], live.get("model")
-    pairs["messages"] = comparable(recorded.get("messages")), comparable(live.get("messages"))
+        pairs["model"] = forms.model(api, recorded["model"]), forms.model(api, live.get("model"))
+    said = forms.messages(api, recorded.get("messages"), live.get("messages"))
+    pairs["messages"] = said.recorded, said.live
     if recorded.get("tools") is not None:
-        pairs["tools"] = recorded["tools"], live.get("tools") or ()
+        defined = forms.definitions(api, recorded["tools"], live.get("tools") or ())
+        pairs["tools"] = defined.recorded, defined.live
     before, now = _params(recorded), _params(live)
     now = {name: value for name, value in now.items() if name in before or _is_recorded(name, before)}
     pairs["params"] = before, now
@@ -119,7 +127,7 @@ def _model_fields(recorded: Value, live: Value) -> dict[str, tuple[Value, Value]
 def _params(request: Mapping[str, Value]) -> Mapping[str, Value]:
     params = request.get("params")
     given = params if isinstance(params, Mapping) else {}
-    return {name: value for name, value in given.items() if name not in _NO_PARAMS}
+    return {name: value for name, value in given.items() if name not in _NO_PARAMS and (name, value) != ("n", 1)}
 
 
 def _is_recorded(name: str, recorded: Mapping[str, Value]) -> bool:
@@ -129,21 +137,7 @@ def _is_recorded(name: str, recorded: Mapping[str, Value]) -> bool:
 
 def comparable(messages: Value) -> Value:
     """Return messages without what instrumentations differ in: empty text parts, and who answers with no name."""
-    if not isinstance(messages, tuple):
-        return messages
-    return tuple(_comparable_message(message) for message in messages)
-
-
-def _comparable_message(message: Value) -> Value:
-    if not isinstance(message, Mapping):
-        return message
-    parts = message.get("parts")
-    kept = tuple(part for part in parts if not _is_empty_text(part)) if isinstance(parts, tuple) else parts
-    return {**message, "parts": kept}
-
-
-def _is_empty_text(part: Value) -> bool:
-    return isinstance(part, Mapping) and part.get("type") == "text" and part.get("content") in ("", None)
+    return forms.in_turns("", messages)
 
 
 def without_defaults(recorded: Value, live: Value, defaults: Mapping[str, Value]) -> tuple[Value, Value]:

@@ -1,6 +1,7 @@
-"""Recognises message parts in the words of a provider or framework: Gemini's, Bedrock's and the AI SDK's.
+"""Recognises message parts in the words of a provider or framework: Gemini's, Bedrock's, Anthropic's and the AI SDK's.
 
-Gemini and Bedrock tell parts apart by the one key that is set; the AI SDK by types with a dash.
+Gemini and Bedrock tell parts apart by the one key that is set; the AI SDK by types with a dash; Anthropic's images and
+documents have a source.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ _ANSWERS = ("function_response", "functionResponse", "toolResult")
 def provider_part(value: Mapping[str, Value]) -> Made | None:
     """Return the conventions' part for a provider's, None where it is none of theirs."""
     if "type" in value:
-        return _ai_sdk(value)
+        return _ai_sdk(value) or _anthropic(value)
     for key in _CALLS:
         if isinstance(inner := value.get(key), Mapping):
             return _with_rest(_call(inner), value, key)
@@ -92,6 +93,21 @@ def _ai_sdk(value: Mapping[str, Value]) -> Made | None:
         return _with_rest(out, value, "type", "toolCallId", "toolName", key)
     if kind == "reasoning" and "text" in value and "content" not in value:
         return _with_rest({"type": "reasoning", "content": value["text"]}, value, "type", "text")
+    return None
+
+
+def _anthropic(value: Mapping[str, Value]) -> Made | None:
+    kind, source = value["type"], value.get("source")
+    if kind not in ("image", "document") or not isinstance(source, Mapping):
+        return None
+    of, mime = source.get("type"), source.get("media_type")
+    typed: Made = {"modality": kind} if mime is None else {"modality": kind, "mime_type": mime}
+    if of == "base64" and "data" in source:
+        return _with_rest({"type": "blob", **typed, "content": source["data"]}, value, "type", "source")
+    if of == "url":
+        return _with_rest({"type": "uri", **typed, "uri": source.get("url")}, value, "type", "source")
+    if of == "file":
+        return _with_rest({"type": "file", **typed, "file_id": source.get("file_id")}, value, "type", "source")
     return None
 
 

@@ -8,10 +8,10 @@ EVENT_STREAM: Final = ("content-type", "text/event-stream; charset=utf-8")
 _LEAST, _MOST = 4, 64
 
 
-def event(data: bytes, name: str = "") -> bytes:
+def event(data: bytes, name: str = "", end: bytes = b"\n\n") -> bytes:
     """Return one event. `data` is one line."""
     head = f"event: {name}\n".encode() if name else b""
-    return head + b"data: " + data + b"\n\n"
+    return head + b"data: " + data + end
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -22,3 +22,9 @@ def pieces(text: str) -> Iterator[str]:
     """
     size = max(_LEAST, -(-len(text) // _MOST))
     return (text[start : start + size] for start in range(0, len(text), size))
+
+
+def then(events: Iterator[bytes], *more: bytes) -> Iterator[bytes]:
+    """Return events with more of them at the end."""
+    yield from events
+    yield from more
