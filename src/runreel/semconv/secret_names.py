@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 KEY_RULES = frozenset(
     {"password", "secret", "api-key", "token", "credential", "authorization", "cookie", "card-code", "url-param",
-     "bearer", "url-userinfo", "webhook"}
+     "bearer", "url-userinfo", "webhook", "basic-auth", "aws-secret-key"}
 )  # fmt: skip
 """Rules that go by the name or the place of a value, so that any value may stand there."""
 
@@ -17,26 +17,36 @@ _TAILS = frozenset({"value", "hash", "b64", "base64", "header", "plain", "plaint
 _HARMLESS_TOKENS = frozenset(
     {"next", "page", "pagination", "continuation", "continue", "cursor", "sync", "resume", "max", "min", "num", "total",
      "per", "of", "first", "last", "each", "input", "output", "prompt", "completion", "cached", "reasoning", "stop",
-     "eos", "bos", "pad", "sep", "unk", "mask", "special", "cancellation", "cancel"}
+     "eos", "bos", "pad", "sep", "unk", "mask", "special", "cancellation", "cancel", "de", "sub"}
 )  # fmt: skip
 _KEY_KINDS = frozenset(
     {"api", "access", "account", "secret", "private", "signing", "encryption", "master", "auth", "subscription",
-     "license", "shared", "app", "consumer", "service", "deploy"}
+     "license", "shared", "app", "consumer", "service", "deploy", "functions"}
 )  # fmt: skip
 _LAST: dict[str, str] = {
     **dict.fromkeys(("password", "passwd", "passphrase", "passcode", "passwort", "pwd"), "password"),
     **dict.fromkeys(("secret", "secrets"), "secret"),
     **dict.fromkeys(("apikey", "accesskey", "secretkey", "privatekey", "accountkey", "authkey"), "api-key"),
-    **dict.fromkeys(("token", "jwt", "accesstoken", "authtoken", "refreshtoken", "idtoken"), "token"),
+    **dict.fromkeys(("token", "jwt", "otp", "accesstoken", "authtoken", "refreshtoken", "idtoken"), "token"),
     **dict.fromkeys(("credential", "credentials", "creds"), "credential"),
     **dict.fromkeys(("authorization", "bearer"), "authorization"),
     **dict.fromkeys(("cookie", "cookies"), "cookie"),
     **dict.fromkeys(("cvv", "cvv2", "cvc", "cvc2"), "card-code"),
 }
+# A word may end in one of these: `PGPASSWORD`, `dbpasswd`, `clientsecret`, `bottoken`.
+_ENDINGS = ("password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey", "secret", "token")
+# What stands before `pass` where it is a password: `DB_PASS`, but not `low_pass`.
+_PASS_KINDS = frozenset(
+    {"db", "database", "user", "smtp", "redis", "proxy", "root", "admin", "mysql", "pg", "postgres", "mail", "email",
+     "imap", "ftp", "sftp", "ssh", "ldap", "login", "auth", "http", "https", "app", "ssl", "key", "keystore", "wifi",
+     "vpn", "sudo", "sql", "mongo", "rabbitmq", "amqp", "registry", "docker", "svc", "service", "rpc", "jenkins",
+     "account", "client", "store", "rds", "env"}
+)  # fmt: skip
 # Of a URL's parameters these are credentials too, by short names that mean something else elsewhere.
 _PARAMETERS = frozenset(
     {"signature", "sig", "key", "auth", "code", "pass", "hmac", "sas", "otp", "assertion", "ticket"}
 )
+_HARMLESS_KEYS = frozenset({"primary", "foreign", "sort", "cache", "partition", "public", "object", "row", "group"})
 
 
 @lru_cache(maxsize=4096)
@@ -57,10 +67,18 @@ def sensitive_key(name: str) -> str | None:
     if last == "key":
         return "api-key" if before in _KEY_KINDS else None
     if last == "pass":
-        return "password" if len(words) == 1 or before in ("db", "user", "smtp", "redis", "proxy") else None
+        return "password" if len(words) == 1 or before in _PASS_KINDS else None
     if last in ("token", "tokens") and before in _HARMLESS_TOKENS:
         return None
-    return _LAST.get(last)
+    return _LAST.get(last) or _by_ending(last)
+
+
+def _by_ending(word: str) -> str | None:
+    for ending in _ENDINGS:
+        if word.endswith(ending):
+            harmless = ending == "token" and word[: -len(ending)] in _HARMLESS_TOKENS
+            return None if harmless else _LAST[ending]
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -69,5 +87,5 @@ def sensitive_parameter(name: str) -> bool:
     plain = unquote(name)
     if sensitive_key(plain) is not None:
         return True
-    words = _WORD.findall(plain)
-    return bool(words) and words[-1].lower() in _PARAMETERS
+    words = [word.lower() for word in _WORD.findall(plain)]
+    return bool(words) and words[-1] in _PARAMETERS and not (len(words) > 1 and words[-2] in _HARMLESS_KEYS)

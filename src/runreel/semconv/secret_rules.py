@@ -1,13 +1,36 @@
 """The table of secret rules: how each is found in text, and what a scanner may look for first."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from runreel.semconv.pem import BEGIN_OR_END, LIMIT, find_private_keys
-from runreel.semconv.secret_names import sensitive_key, sensitive_parameter
-
-Span = tuple[int, int, str]
+from runreel.semconv.pem import BEGIN_OR_END, find_private_keys
+from runreel.semconv.secret_assigned import (
+    ASSIGNED_GATE,
+    BASIC_GATE,
+    HEADER_GATE,
+    LOGIN_FILE_GATE,
+    NAMED,
+    NAMED_HINTS,
+    PAIR_GATE,
+    PARAMETER_GATE,
+    assigned_near,
+    find_assigned,
+    find_basic,
+    find_headers,
+    find_login_files,
+    find_pairs,
+    find_parameters,
+)
+from runreel.semconv.secret_commands import (
+    COMMAND_GATE,
+    COMMAND_HINTS,
+    commands_near,
+    find_commands,
+    find_options,
+    options_near,
+)
+from runreel.semconv.secret_values import Span, entropy
 
 INERT = "\0"
 """Stands for each character of a mark while text is searched: no rule matches it, and it joins nothing."""
@@ -67,113 +90,31 @@ def _prefixed(name: str, prefix: str, body: str, gate: str = "") -> Rule:
     return _key(name, f"{literal}(?<![A-Za-z0-9]{literal}){body}", (prefix.lower(),), literal + gate)
 
 
-# --- values under a telling name in running text: `password = "x"`, `API_KEY: x`, `"token": "x"` in broken JSON ----
-
-_NAMED = (
-    r"pass(?:word|wd|phrase|code|wort)|pwd|secrets?|(?:api|access|account|secret|private|signing|encryption|master|auth"
-    r"|subscription|license|shared)[ _.-]?key|token|credentials?|bearer|cvv2?|cvc"
-)
-_ASSIGNED = re.compile(
-    rf"(?:{_NAMED})(?P<tail>[\w-]{{0,12}})[\"'`\\\])]{{0,6}}(?P<sep>[ \t]{{0,8}}(?:=>|[:=]=?)[ \t]{{0,8}})"
-    r"(?:(?P<open>\\{0,7}[\"'`])(?P<quoted>(?:\\[^\r\n\0\1]|(?!(?P=open))[^\r\n\0\1]){1,4096}?)(?P=open)"
-    r"|\\{0,7}[\"'`]?(?P<bare>[^\s\"'`,;&|<>(){}\[\]\\\0\1]{3,4096}))",
-    re.IGNORECASE,
-)
-_NAMED_PATTERN = re.compile(_NAMED, re.IGNORECASE)
-_NAME_REACH = 64
-_NAME_HEAD = re.compile(r"(?P<url>://)?(?P<name>[A-Za-z0-9_.%-]{0,48})\Z")
-_PLACEHOLDER = re.compile(
-    r"none|null|nil|true|false|undefined|string|\*+|\$\{?[\w.]+\}?|\$?\{\{?[^{}]*\}?\}|<[^<>]*>|%\(?\w+\)?s?|__redacted__"
-    r"|\[redacted\]",
-    re.IGNORECASE,
-)
-_CODE_GOES_ON = (",", ")")  # `connect(password=password, token=tok)` names variables
-_TRAILING = ".,:;!?"
-
-
-def _find_assigned(text: str, pos: int) -> Iterator[Span]:
-    match = _ASSIGNED.search(text, pos)
-    while match is not None:
-        found = _judge_assigned(text, match)
-        # What was taken for a value may be a name with a value (`token: password: x`): go on behind the separator, or,
-        # where it goes anyway, near its end.
-        pos = match.end("sep")
-        if found is not None:
-            yield found
-            pos = max(pos, found[1] - _NAME_REACH)
-        match = _ASSIGNED.search(text, pos)
-
-
-def _assigned_near(text: str, hits: Sequence[tuple[int, int]]) -> Iterator[Span]:
-    pos = 0
-    for _, end in hits:
-        # The gate ends behind the separator's first sign. What stands before it is short, and holds the name.
-        for name in _NAMED_PATTERN.finditer(text, max(pos, end - _NAME_REACH), end):
-            match = _ASSIGNED.match(text, name.start())
-            found = None if match is None else _judge_assigned(text, match)
-            if found is not None:
-                yield found
-        pos = max(pos, end - 1)
-
-
-def _judge_assigned(text: str, match: re.Match[str]) -> Span | None:
-    """Tell whether what follows a telling name is a value; prose and code say `token` and `key` all the time."""
-    start = match.start()
-    head = _NAME_HEAD.search(text, max(0, start - 52), start)
-    name = (head["name"] if head else "") + text[start : match.end("tail")]
-    rule = sensitive_key(name)
-    if rule is None or (head and head["url"]):  # `https://token:x@host`: another rule's, which knows where it ends
-        return None
-    if match["quoted"] is not None:
-        return None if _PLACEHOLDER.fullmatch(match["quoted"]) else (*match.span("quoted"), rule)
-    value = match["bare"].rstrip(_TRAILING)
-    end = match.start("bare") + len(value)
-    if len(value) < 3 or _PLACEHOLDER.fullmatch(value) or text[end : end + 1] in ("(", "["):
-        return None
-    return (match.start("bare"), end, rule) if _is_value(text, match, value, end, rule) else None
-
-
-def _is_value(text: str, match: re.Match[str], value: str, end: int, rule: str) -> bool:
-    """Without quotes a value needs a digit or a sign in it, `name=value` without blanks, or a line of its own."""
-    if any(char.isdigit() for char in value):
-        return rule in ("password", "secret") or len(value) >= 6
-    if not re.fullmatch(r"[\w.]+", value):
-        return len(value) >= 6
-    if match["sep"] in ("=", "=="):
-        return "." not in value and len(value) >= 4 and text[end : end + 1] not in _CODE_GOES_ON
-    return rule in ("password", "secret") and "." not in value and text[end : end + 1] in ("", "\r", "\n", LIMIT)
-
-
-# --- headers and URLs ---------------------------------------------------------------------------------------------
-
-_HEADER = re.compile(
-    r"(?:authorization|x-auth-token)[\"'`\\]{0,6}[ \t]{0,4}[:=][ \t]{0,4}[\"'`\\\[]{0,6}"
-    r"(?:(?P<scheme>bearer|basic|token|apikey|bot|negotiate|ntlm)[ \t]+(?P<token>[^\s\"'`\\<>\0\1]+)"
-    r"|(?:digest|oauth|aws4-hmac-sha256|hawk)[ \t]+(?P<line>[^\"'`\\\r\n\0\1][^\r\n\\\0\1]*)"
-    r"|(?P<bare>[^\s\"'`\\<>,;{}()\[\]\0\1]{6,}))",
-    re.IGNORECASE,
-)
-
-
-def _find_headers(text: str, pos: int) -> Iterator[Span]:
-    for match in _HEADER.finditer(text, pos):
-        group = "token" if match["token"] else "line" if match["line"] else "bare"
-        value = match[group].rstrip(_TRAILING + ")]}")
-        if value and (group != "bare" or any(char.isdigit() for char in value)):
-            yield match.start(group), match.start(group) + len(value), "authorization"
-
-
-_PARAMETER = re.compile(r"(?:\A|(?<=[?&#;\1]))([A-Za-z0-9_.%\-]{1,64})=([^&#\s\"'`<>\\)\]},;\0\1]+)")
-
-
-def _find_parameters(text: str, pos: int) -> Iterator[Span]:
-    for match in _PARAMETER.finditer(text, pos):
-        value = match[2].rstrip(".!?:")
-        if value and sensitive_parameter(match[1]):
-            yield match.start(2), match.start(2) + len(value), "url-param"
+def _listed(name: str, bodies: Mapping[str, str]) -> Rule:
+    """Keys with one of many fixed starts, each with a pattern of what follows; without one, 20 or more of the usual."""
+    usual = "[A-Za-z0-9_=-]{20,}"
+    each = "|".join(re.escape(prefix) + (body or usual) for prefix, body in bodies.items())
+    starts = "|".join(re.escape(prefix) for prefix in bodies)
+    gate = rf"(?:{starts})[A-Za-z0-9_=+/.:,\-]{{16}}"
+    return _key(name, rf"(?<![A-Za-z0-9])(?:{each})", tuple(prefix.lower() for prefix in bodies), gate)
 
 
 _AWS = r"(?:AKIA|ASIA|ABIA|ACCA)"
+_AWS_PAIR = re.compile(
+    rf"(?<![A-Za-z0-9]){_AWS}[A-Z0-9]{{16}}[\s,;:|\"'/\\]{{1,8}}(?:[\w ]{{0,40}}[=:,][\s\"'\\]{{0,6}})?"
+    r"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+)
+_RANDOM = 3.5  # bits a character: forty of base 64 have about 4.7, words and hashes fewer than 4
+
+
+def _find_aws_secrets(text: str, pos: int) -> Iterator[Span]:
+    """Yield the secret that stands beside its id, as in the files that one downloads with the pair in them."""
+    for match in _AWS_PAIR.finditer(text, pos):
+        if entropy(match[1]) > _RANDOM:
+            yield (*match.span(1), "aws-secret-key")
+
+
+_DISCORD = r"[MNO][A-Za-z0-9]{23,25}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
 _B64 = "[A-Za-z0-9+/=_-]"
 
 RULES: tuple[Rule, ...] = (
@@ -206,9 +147,10 @@ RULES: tuple[Rule, ...] = (
     ),
     _searched(
         "webhook",
-        r"(?:hooks\.slack\.com/[a-z]{5,10}/|discord(?:app)?\.com/api/webhooks/)([A-Za-z0-9/_-]{16,})",
-        ("hooks.slack.com/", "/api/webhooks/"),
-        r"(?:hooks\.slack\.com/|/api/webhooks/)",
+        r"(?:hooks\.slack\.com/[a-z]{5,10}/|discord(?:app)?\.com/api/webhooks/|hooks\.zapier\.com/hooks/catch/"
+        r"|webhook\.office\.com/webhookb2/)([A-Za-z0-9/_@-]{16,})",
+        ("hooks.slack.com/", "/api/webhooks/", "hooks.zapier.com/", "webhook.office.com/"),
+        r"(?:hooks\.slack\.com/|/api/webhooks/|hooks\.zapier\.com/|webhook\.office\.com/)",
     ),
     _key("jwt", r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}", ("eyj",), "eyJ[A-Za-z0-9_-]{8}"),
     _prefixed("google-key", "AIza", "[0-9A-Za-z_-]{35}"),
@@ -239,11 +181,26 @@ RULES: tuple[Rule, ...] = (
         "shp(?:at|ca|pa|ss)_[a-fA-F0-9]{16}",
     ),
     _prefixed("databricks-token", "dapi", "[a-f0-9]{32}", "[a-f0-9]{16}"),
-    _key(
+    _listed(
         "llm-provider-key",
-        r"(?<![A-Za-z0-9])(?:gsk_|xai-|pplx-|r8_|tgp_v1_|fw_)[A-Za-z0-9_-]{20,}",
-        ("gsk_", "xai-", "pplx-", "r8_", "tgp_v1_", "fw_"),
-        "(?:gsk_|xai-|pplx-|r8_|tgp_v1_|fw_)[A-Za-z0-9_-]{20}",
+        {
+            "gsk_": "",
+            "xai-": "",
+            "pplx-": "",
+            "r8_": "",
+            "tgp_v1_": "",
+            "fw_": "",
+            "csk-": "",
+            "nvapi-": "",
+            "tvly-": "",
+            "pcsk_": "",
+            "fc-": "[0-9a-f]{32}",
+            "sk_": "[0-9a-f]{40,}",
+            "wandb_v1_": "",
+            "jina_": "",
+            "bedrock-api-key-": "",
+            "ABSK": "[A-Za-z0-9+/=]{60,}",
+        },
     ),
     _key(
         "vault-token",
@@ -254,48 +211,117 @@ RULES: tuple[Rule, ...] = (
     _prefixed("age-key", "AGE-SECRET-KEY-1", "[0-9A-Z]{50,}"),
     _key("grafana-token", rf"(?<![A-Za-z0-9])gl(?:sa|c)_{_B64}{{20,}}", ("glsa_", "glc_"), "gl(?:sa|c)_"),
     _key("langsmith-key", r"lsv2_(?:pt|sk)_[a-f0-9_]{20,}", ("lsv2_",), "lsv2_"),
-    _key(
+    _listed(
         "saas-key",
-        r"(?<![A-Za-z0-9])(?:lin_api_|ntn_|PMAK-|NRAK-|figd_|ATATT3|dp\.(?:pt|st|ct|sa)\.)"
-        r"[A-Za-z0-9_=-]{20,}",
-        ("lin_api_", "ntn_", "pmak-", "nrak-", "figd_", "atatt3", "dp."),
-        r"(?:lin_api_|ntn_|PMAK-|NRAK-|figd_|ATATT3|dp\.[a-z]{2}\.)[A-Za-z0-9_=-]{20}",
+        {
+            "lin_api_": "",
+            "ntn_": "",
+            "PMAK-": "",
+            "NRAK-": "",
+            "figd_": "",
+            "ATATT3": "",
+            "ATCTT3": "",
+            "ATBB": "",
+            "dp.pt.": "",
+            "dp.st.": "",
+            "dp.ct.": "",
+            "dp.sa.": "",
+            "dckr_pat_": "",
+            "dckr_oat_": "",
+            "sntrys_": "",
+            "sntryu_": "",
+            "sq0atp-": "",
+            "sq0csp-": "",
+            "pscale_tkn_": "",
+            "pscale_pw_": "",
+            "pscale_oauth_": "",
+            "sbp_": "[0-9a-f]{40}",
+            "sb_secret_": "",
+            "nfp_": "",
+            "pul-": "[0-9a-f]{40}",
+            "rubygems_": "",
+            "oy2": "[a-z0-9]{43}",
+            "cio": "[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+            "CLOJARS_": "",
+            "phx_": "",
+            "phs_": "",
+            "HRKU-": "",
+            "pat-na1-": "",
+            "pat-eu1-": "",
+            "shippo_live_": "",
+            "EZAK": "[A-Za-z0-9]{54}",
+            "fio-u-": "",
+            "sk.eyJ": "[A-Za-z0-9_.-]{40,}",
+            "vercel_blob_rw_": "",
+            "fo1_": "",
+            "FlyV1 fm2_": r"[A-Za-z0-9+/=,_-]{20,}",
+            "tskey-": "",
+            "rdme_": "",
+            "ops_eyJ": "[A-Za-z0-9_-]{60,}",
+            "AZDO": "",
+            "akp_": "",
+            "ghcr_": "",
+            "key-": "[0-9a-f]{32}(?![0-9a-z])",
+            "sl.u.": "",
+            "EAAC": "[A-Za-z0-9]{40,}",
+            "fpk_": "",
+            "CFPAT-": "",
+            "cloudinary://": r"[0-9]{8,}:[\w-]{10,}(?=@)",
+            "dd-app-": "",
+            "ddp_": "",
+            "ATTA": "[0-9a-f]{60,}",
+        },
     ),
+    _searched(
+        "azure-secret",
+        r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])",
+        ("q~",),
+        r"[0-9]Q~[A-Za-z0-9_~.\-]{31}",
+    ),
+    _searched("discord-token", r"\b[MNO][A-Za-z0-9]{23,25}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])", (".",), _DISCORD),
+    _searched("mailchimp-key", r"(?<![0-9a-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9a-z])", ("-us",), "[0-9a-f]{32}-us[0-9]"),
+    _searched(
+        "terraform-token",
+        r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{40,}",
+        (".atlasv1.",),
+        r"\.atlasv1\.[A-Za-z0-9_\-]{40}",
+    ),
+    _searched("airtable-token", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}", ("pat",), r"pat[A-Za-z0-9]{14}\.[0-9a-f]{16}"),
+    Rule("aws-secret-key", _find_aws_secrets, ("akia", "asia"), f"{_AWS}[A-Z0-9]{{16}}"),
     _searched(
         "url-userinfo",
         r":(?:\\?/){2}([^\s/?#\"'`<>\\:@\0\1]{0,128}:[^\s/?#\"'`<>\\\0\1]{1,256})@",
         ("://", ":\\/"),
         r":(?:\\?/){2}[^\s/?#\"'`<>\\:@]{0,128}:[^\s/?#\"'`<>\\]{1,256}@",
     ),
-    Rule("url-param", _find_parameters, ("=",), r"(?:^|[?&#;\x01])[A-Za-z0-9_.%\-]{1,64}=[^&#\s\"'`<>\\)\]},;]"),
-    Rule(
-        "authorization",
-        _find_headers,
-        ("authorization", "x-auth-token"),
-        r"(?:authorization|x-auth-token)[\"'`\\]{0,6}[ \t]{0,4}[:=]",
-        caseless=True,
-    ),
+    Rule("url-param", find_parameters, ("=",), PARAMETER_GATE),
+    Rule("authorization", find_headers, ("authorization", "x-auth-token"), HEADER_GATE, caseless=True),
     _searched(
         "bearer",
-        r"\bbearer[ \t]+([A-Za-z0-9._~+/=-]{16,})",
+        r"\bbearer(?:[ \t]+|%20)([A-Za-z0-9._~+/=-]{16,})",
         ("bearer",),
-        "bearer[ \t]+[A-Za-z0-9._~+/=-]{16}",
+        "bearer(?:[ \t]+|%20)[A-Za-z0-9._~+/=-]{16}",
         caseless=True,
     ),
+    Rule("basic-auth", find_basic, ("basic", "auth"), BASIC_GATE, caseless=True),
     _searched(
         "cookie",
-        r"\b(?:set-)?cookie[\"'`\\]{0,6}[ \t]{0,4}:[ \t]{0,4}[\"'`\\]{0,6}"
-        r"([^\s\"'`\\\0\1=;,{}\[\]]{1,128}=[^\r\n\"'`\\\0\1]*[^\s\"'`\\\0\1])",
+        r"\b(?:set-)?cookie(?:[\"'`\\]{0,6}[ \t]{0,4}:|\\{0,7}[\"'`][ \t]{0,4},)[ \t]{0,4}(?:[bfru](?=[\"'`\\]))?"
+        r"[\"'`\\]{0,6}([^\s\"'`\\\0\1=;,{}\[\]]{1,128}=[^\r\n\"'`\\\0\1]*[^\s\"'`\\\0\1])",
         ("cookie",),
-        "cookie[\"'`\\\\]{0,6}[ \t]{0,4}:",
+        "cookie[\"'`\\\\]{0,7}[ \t]{0,4}[:,]",
         caseless=True,
     ),
+    Rule("assigned", find_assigned, NAMED_HINTS, ASSIGNED_GATE, caseless=True, near=assigned_near),
+    Rule("paired", find_pairs, ("value",), PAIR_GATE, caseless=True),
+    Rule("login-file", find_login_files, ("login", ":5432:", ":5433:", ":6432:"), LOGIN_FILE_GATE),
     Rule(
-        "assigned",
-        _find_assigned,
-        ("pass", "pwd", "secret", "key", "token", "credential", "bearer", "cvv", "cvc"),
-        rf"(?:{_NAMED})[\w\-]{{0,12}}[\"'`\\\])]{{0,6}}[ \t]{{0,8}}[:=]",
+        "option",
+        find_options,
+        NAMED_HINTS,
+        rf"-[\w.\-]{{0,40}}(?:{NAMED})[\w\-]{{0,12}}[ \t]{{1,8}}[^ \t\r\n]",
         caseless=True,
-        near=_assigned_near,
+        near=options_near,
     ),
+    Rule("command", find_commands, COMMAND_HINTS, COMMAND_GATE, near=commands_near),
 )

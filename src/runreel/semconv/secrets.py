@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterable
 
 from runreel.semconv.secret_names import KEY_RULES
-from runreel.semconv.secret_rules import INERT, RULES, Span
+from runreel.semconv.secret_rules import INERT, RULES
+from runreel.semconv.secret_values import Span
 
 MARKS = re.compile(
-    r"<(?:SECRET:[a-z0-9-]{1,40}|WITHHELD:[a-z_]{1,40}|(?:EMAIL|PHONE|CARD|IBAN|IP|SSN|CRYPTO)_[0-9a-f]{8,64})>"
+    r"<(?:SECRET:[a-z0-9-]{1,40}|WITHHELD:[a-z_]{1,40}|(?:EMAIL|PHONE|CARD|IBAN|IP|SSN|CRYPTO|FIELD|HASH|REGULATED)_[0-9a-f]{8,64})>"
 )
 """What redaction left behind: never looked at again."""
 

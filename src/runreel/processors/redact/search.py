@@ -11,7 +11,8 @@ from runreel.processors.redact.scan import NO_PLACE, Gate, Hits, Scanner, scanne
 from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.suppress import Context, suppressed
 from runreel.semconv.pem import LIMIT
-from runreel.semconv.secret_rules import INERT, RULES, Span
+from runreel.semconv.secret_rules import INERT, RULES
+from runreel.semconv.secret_values import Span
 from runreel.semconv.secrets import MARKS, blanked, masked, merge
 
 _KINDS = {"secret": 0, "personal": 1, "base64": 2}  # of two that overlap, the first stays
