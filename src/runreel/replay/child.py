@@ -85,10 +85,11 @@ class Child:
         self._swapper.packages = (str(Path(place.file).resolve().parent),)
         wanted = [name for name in self._kinds if name not in targets]
         found = finding.find(place, wanted, packages=self._swapper.packages)
-        files = "1 file" if len(found.files) == 1 else f"{len(found.files)} files"
         for name in wanted:
-            if not found.has(name) and name not in self._asked_for:
-                missing[name] = f"no module of the agent ({files} read) defines a function {name} at its top level"
+            if not found.has(name) and (name not in self._asked_for or name in found.unclear):
+                missing[name] = found.told(name)
+            elif len(found.functions.get(name, ())) > 1:
+                self._tell("note", text=_several(name, found.functions[name]))
         return missing
 
     def _install(self) -> None:
@@ -187,6 +188,14 @@ def _stream(reply: Frame, sizes: Sequence[int]) -> Iterator[bytes]:
     position = 0
     for size in sizes:
         yield reply.body[position : position + size]
+def _several(name: str, places: Sequence[finding.Place]) -> str:
+    listed = ", ".join(map(str, places))
+    return (
+        f"{name} is the name of {len(places)} functions, and each is answered from the record: {listed}. "
+        f"Where one of them is no tool, name the tool: --tool {name}={places[0]}"
+    )
+
+
         position += size
     error = _ERRORS.get(reply.get("end"))
     if error is not None:

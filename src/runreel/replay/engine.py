@@ -251,7 +251,7 @@ def _refusal(run: Run, said: Mapping[str, Any]) -> str:
     listed = "\n".join(f"  - {name}: {reason}" for name, reason in sorted(missing.items()))
     return (
         f"run {run.run_id} cannot be replayed frozen, unstubbed: {', '.join(sorted(missing))}\n{listed}\n"
-        "A recorded tool must not run for real. Name its function with --tool NAME=module:function (a function defined "
-        "inside another one cannot be reached: move it to the top level), or decorate it with runreel.record.tool or "
+        "A recorded tool must not run for real. Name its function with --tool NAME=module:function (also "
+        "module:Class.method, module:outer.<locals>.inner), or decorate it with runreel.record.tool or "
         "runreel.record.retriever."
     )

@@ -33,12 +33,88 @@ def test_a_function_of_the_script_and_one_of_a_module_that_it_imports_are_found(
     assert not found.has("absent")
 
 
-def test_a_function_inside_another_one_or_in_a_class_is_not_found(project):
-    entry = project(agent="def outer():\n    def closure(): ...\nclass Box:\n    def method(self): ...\n")
+def test_a_function_is_found_wherever_it_is_defined(project):
+    source = "def outer():\n    def closure():\n        def deep(): ...\nclass Box:\n    def method(self): ...\n"
 
-    found = find(entry, ["closure", "method", "outer"])
+    found = find(project(agent=source), ["closure", "method", "outer", "deep", "Box"])
 
-    assert list(found.functions) == ["outer"]
+    assert describe(found) == {
+        "outer": ["__main__:outer"],
+        "closure": ["__main__:outer.<locals>.closure"],
+        "deep": ["__main__:outer.<locals>.closure.<locals>.deep"],
+        "method": ["__main__:Box.method"],
+    }
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def find(q): ...\nTOOLS = {'search': find}\n",
+        "import functools\ndef find(q): ...\nsearch = functools.partial(find, index=1)\n",
+        "class Desk:\n    def __init__(self):\n        self.search = lambda q: 1\n",
+        "class Desk:\n    def find(self, q): ...\ndesk = Desk()\nTOOLS = {}\nTOOLS['search'] = desk.find\n",
+        "class Finder:\n    def __call__(self, q): ...\nTOOLS = dict(search=Finder())\n",
+        "class Finder:\n    def __call__(self, q): ...\nfinder = Finder()\nregister_tool('search', finder)\n",
+        "def make(i):\n    def inner(q): ...\n    return inner\nTOOLS = [('search', make(1))]\n",
+        "def make(i): return lambda q: i\nTOOLS = {'search': make(1)}\n",
+        "def find(q): ...\nspec = Tool(name='search', func=find)\n",
+        "@registry.register('search')\ndef find(q): ...\n",
+        "class Finder:\n    name = 'search'\n    def run(self, q): ...\n",
+        "class Finder:\n    def __init__(self):\n        self.name = 'search'\n    def _run(self, q): ...\n",
+        "class F(Base):\n    def __init__(self):\n        super().__init__('search')\n    def execute(self): ...\n",
+        "def find(q): ...\nfind.__name__ = 'search'\n",
+        "def find(q): ...\nif (search := find): pass\n",
+        "def find(q): ...\nsearch: object = find if True else None\n",
+    ],
+)
+def test_what_is_registered_under_a_tools_name_is_found(project, source):
+    assert find(project(agent=source), ["search"]).has("search")
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import lib\nTOOLS = {'search': lib.make()}\n", "agent.py:2 gives this name to something that only running"),
+        ("from lib import find\nTOOLS = {'search': find}\n", "agent.py:2 gives this name"),
+        ("class Finder:\n    name = 'search'\n    def look(self, q): ...\n", "nothing says which of their methods"),
+        ("TOOLS = {'search': 'a text'}\nsearch = None\n", "no module of the agent (1 file read) defines or registers"),
+        ("print('search', len)\n", "no module of the agent"),
+    ],
+)
+def test_what_only_running_could_tell_is_not_found_and_said(project, source, reason):
+    found = find(project(agent=source), ["search"])
+
+    assert not found.has("search")
+    assert reason in found.told("search")
+
+
+@pytest.mark.parametrize("decoy", ["", "def search(q): ...\n"], ids=["no decoy", "a decoy"])
+@pytest.mark.parametrize(
+    "branch",
+    [
+        "if name == 'search':\n    result = find(q)\n",
+        "if 'search' == name:\n    result = desk.find(q)\n",
+        "match name:\n    case 'search':\n        find(q)\n",
+        "result = find(q) if name == 'search' else None\n",
+    ],
+)
+def test_a_branch_that_calls_another_function_for_the_name_is_said(project, branch, decoy):
+    found = find(project(agent=f"def find(q): ...\n{decoy}{branch}"), ["search"])
+
+    assert not found.has("search")
+    assert "where this name is asked for, calls find" in found.told("search")
+
+
+def test_a_branch_that_only_logs_hides_no_function_that_is_used(project):
+    source = "def search(q): ...\nTOOLS = [search]\nif name == 'search':\n    print(name)\n"
+
+    assert find(project(agent=source), ["search"]).has("search")
+
+
+def test_a_class_that_may_be_the_tool_hides_no_function_of_the_same_name(project):
+    source = "def search(q): ...\nclass Finder:\n    name = 'search'\n    def look(self, q): ...\n"
+
+    assert not find(project(agent=source), ["search"]).has("search")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +222,7 @@ def test_the_recorders_boundaries_are_found_wherever_they_stand(project, source,
 def test_a_frameworks_decorator_of_the_same_name_is_no_boundary(project, decorator):
     source = f"from framework import server, tool\ndef make():\n    @{decorator}\n    def refund(): ...\n"
 
-    assert not find(project(agent=source), ["refund"]).has("refund")
+    assert not find(project(agent=source), ["refund"]).boundaries
 
 
 def test_a_folder_inside_a_library_place_counts_as_the_users_own_when_it_is_named(tmp_path):

@@ -92,7 +92,7 @@ def test_the_functions_a_module_defines_itself_are_named():
     source = "def a():\n    def b(): ...\nclass C:\n    def d(self): ...\n    class E:\n        def f(self): ...\n"
     source += "g = lambda: 1\n"
 
-    assert set(paths_in(compile(source, "x", "exec"))) == {"a", "C.d", "C.E.f", "<lambda>"}
+    assert set(paths_in(compile(source, "x", "exec"))) == {"a", "a.<locals>.b", "C.d", "C.E.f", "<lambda>"}
 
 
 @pytest.fixture

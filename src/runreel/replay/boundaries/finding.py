@@ -1,8 +1,9 @@
 """Find the functions behind recorded tool names before any of the agent's code runs, by reading its source.
 
 The entry's module is read, and every module of the user's own that it imports, anywhere in it. A recorded tool is found
-as a function defined at the top level of one of them, or as one of the recorder's boundaries of that name. Nothing is
-imported: a tool that is not found is refused while nothing has happened yet.
+as a function of that name, wherever it is defined (at the top level, in a class, in another function), as something
+that is registered under that name, or as one of the recorder's boundaries. Nothing is imported: a tool that is not
+found, or of which only running could tell what it is, is refused while nothing has happened yet.
 """
 
 import ast
@@ -14,30 +15,72 @@ from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
+from runreel.replay.boundaries.registrations import Branch, Form, Names, branches, walk
+
 _RECORDER = {"tool", "retriever"}
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a function is defined: a module's name (`__main__` for a script) and its file."""
+    """Where a function is defined: a module's name (`__main__` for a script) and its file, the path inside it."""
 
     module: str
     file: str
+    path: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A place that gives a tool's name to something; `form` says what, as far as reading tells."""
+
+    place: str
+    form: Form
 
 
 @dataclass(slots=True)
 class Found:
-    """What the reading found. `functions` by name; `boundaries` are the recorder's, by recorded name; `unreadable`
-    are files that are no Python, with the reason."""
+    """What the reading found. `functions` by name; `registered` are other things that get a name; `boundaries` are the
+    recorder's, by recorded name; `unreadable` are files that are no Python, with the reason."""
 
     functions: dict[str, list[Place]] = field(default_factory=dict)
+    registered: dict[str, list[Registered]] = field(default_factory=dict)
     boundaries: set[str] = field(default_factory=set)
     files: dict[str, str] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    unclear: dict[str, list[str]] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
+    branches: dict[str, list[tuple[str, Branch]]] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        return name in self.functions or name in self.boundaries
+        """Say whether a name is known to be something that is answered for; False also where only running tells."""
+        if name in self.boundaries:
+            return True
+        found = name in self.functions or any(self.names.is_callable(one.form) for one in self.registered.get(name, ()))
+        return found and name not in self.unclear and not self._is_decoy(name)
+
+    def _is_decoy(self, name: str) -> bool:
+        """Say whether a function that nobody uses has the name of a tool, and a branch for the tool calls another."""
+        called = self.branches.get(name, ())
+        unused = name not in self.registered and name not in self.names.used
+        return unused and any(name not in branch.calls for _, branch in called)
+
+    def told(self, name: str) -> str:
+        """Say why a name is not found: what was seen of it, and why that is not enough."""
+        if name in self.unclear:
+            listed = ", ".join(self.unclear[name])
+            return f"{listed} gives this name to objects, and nothing says which of their methods is the call"
+        if name in self.registered:
+            listed = ", ".join(one.place for one in self.registered[name])
+            return f"{listed} gives this name to something that only running could tell"
+        for file, branch in self.branches.get(name, ()):
+            calls = ", ".join(sorted(filter(None, branch.calls))) or "something"
+            return f"{file}:{branch.line}, where this name is asked for, calls {calls}: name the function that is meant"
+        count = len(self.files)
+        files = "1 file" if count == 1 else f"{count} files"
+        return f"no module of the agent ({files} read) defines or registers a function {name}"
 
 
 def is_users(file: str | None, packages: Iterable[str] = ()) -> bool:
@@ -75,12 +118,25 @@ def find(entry: Place, names: Iterable[str], *, packages: Sequence[str] = ()) ->
         tree = _read(place, found)
         if tree is None:
             continue
-        for name in _functions(tree):
+        found.names.add(tree)
+        for name, path in functions_in(tree):
             if name in wanted:
-                found.functions.setdefault(name, []).append(place)
+                found.functions.setdefault(name, []).append(Place(place.module, place.file, path))
+        for branch in branches(tree, frozenset(wanted)):
+            found.branches.setdefault(branch.name, []).append((place.file, branch))
         found.boundaries |= wanted & set(_boundaries(tree))
         waiting += (there for there in _imports(tree, place) if is_users(there.file, packages))
+        _register(tree, place, wanted, found)
     return found
+
+
+def _register(tree: ast.Module, place: Place, wanted: set[str], found: Found) -> None:
+    """Note the registrations of a module. Its tree is of no use afterwards."""
+    walked = walk(tree, wanted)
+    for one in walked.found:
+        found.registered.setdefault(one.name, []).append(Registered(f"{place.file}:{one.line}", one.form))
+    for name, lines in walked.unclear.items():
+        found.unclear.setdefault(name, []).extend(f"{place.file}:{line}" for line in lines)
 
 
 def _read(place: Place, found: Found) -> ast.Module | None:
@@ -91,15 +147,19 @@ def _read(place: Place, found: Found) -> ast.Module | None:
         return None
 
 
-def _functions(tree: ast.Module) -> Iterator[str]:
-    """Name the functions that the module itself defines, also below `if`, `try` and `with`."""
-    waiting: list[ast.AST] = list(tree.body)
+def functions_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Return name and path of every function that a module defines, as `Class.method` and `outer.<locals>.inner`."""
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.name
-        if not isinstance(node, _SCOPES):
-            waiting += ast.iter_child_nodes(node)
+        above, prefix = waiting.pop()
+        for node in ast.iter_child_nodes(above):
+            inner = prefix
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield node.name, f"{prefix}{node.name}"
+                inner = f"{prefix}{node.name}.<locals>."
+            elif isinstance(node, ast.ClassDef):
+                inner = f"{prefix}{node.name}."
+            waiting.append((node, inner))
 
 
 def _boundaries(tree: ast.Module) -> Iterator[str]:
@@ -203,4 +263,4 @@ def _spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
 
 def describe(found: Found) -> Mapping[str, list[str]]:
     """Return which functions stand for which tool, as `module:function`."""
-    return {name: [f"{place.module}:{name}" for place in places] for name, places in found.functions.items()}
+    return {name: [str(place) for place in places] for name, places in found.functions.items()}

@@ -50,12 +50,15 @@ class _Stub:
     kind: Kind
     name: str
     code: CodeType
+    original: CodeType
     functions: tuple[FunctionType, ...] | None = None
 
 
 _CALL_ID_KEYS = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
 
 _stubs: list[_Stub] = []
+_by_code: dict[CodeType, _Stub] = {}
+_made: dict[tuple[CodeType, str, Kind, str], _Stub] = {}
 _asking: list[Asking] = []
 _lock = threading.Lock()
 
@@ -66,10 +69,14 @@ def connect(asking: Asking) -> None:
 
 
 def swapped(code: CodeType, kind: Kind, name: str) -> CodeType:
-    """Return the code that answers for `code` as the recorded `name`."""
+    """Return the code that answers for `code` as the recorded `name`: the same one for every closure made of it."""
     with _lock:
-        stub = _Stub(kind, name, stub_code(code, len(_stubs)))
-        _stubs.append(stub)
+        key = (code, code.co_filename, kind, name)  # equal code in two files is not the same function
+        stub = _made.get(key)
+        if stub is None:
+            stub = _made[key] = _Stub(kind, name, stub_code(code, len(_stubs)), code)
+            _by_code[stub.code] = stub
+            _stubs.append(stub)
         return stub.code
 
 
@@ -83,8 +90,27 @@ def swap(function: FunctionType, kind: Kind, name: str) -> FunctionType:
     return inner
 
 
+def copy(function: FunctionType, kind: Kind, name: str) -> FunctionType:
+    """Return a function like this one that answers for `name`, and leave this one as it is."""
+    code = _by_code[function.__code__].original if is_stub(function.__code__) else function.__code__
+    made = FunctionType(
+        swapped(code, kind, name), function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    for said in ("__annotations__", "__doc__", "__module__", "__qualname__"):
+        setattr(made, said, getattr(function, said))
+    return made
+
+
 def is_stub(code: CodeType) -> bool:
-    return "runreel.replay.boundaries.functions" in code.co_consts
+    return code in _by_code
+
+
+def name_of(code: CodeType) -> str | None:
+    """Return the recorded name that a stub answers for, None for any other code."""
+    stub = _by_code.get(code)
+    return stub.name if stub is not None else None
 
 
 # --- what the stubs call ----------------------------------------------------------------------------------------------
@@ -95,46 +121,56 @@ def answer(number: int, named: Mapping[str, Any], rest: tuple[Any, ...], keyword
     stub = _stubs[number]
     function = _function_of(stub)
     arguments = _arguments(stub, named, rest, keywords)
+    return ask(stub.kind, stub.name, arguments, _declared(function), function)
+
+
+def ask(kind: Kind, name: str, arguments: Mapping[str, Any], declared: Mapping[str, Any], function: Any, /) -> Any:
+    """Return what the record has for a call of `function`, or raise what it has."""
     try:
         result = _asking[0].call(
-            stub.kind,
-            stub.name,
+            kind,
+            name,
             {name: plain(value, str) for name, value in arguments.items()},
             call_id=current_call_id(),
-            defaults=_defaults(function),
+            defaults={name: plain(value, str) for name, value in declared.items()},
         )
     except FailedError as failed:
-        namespace = function.__globals__ if function is not None else {}
-        error = revive_error(failed.type, failed.message, namespace)
+        error = revive_error(failed.type, failed.message, getattr(function, "__globals__", {}))
     else:
         return revive(result, _returns(function))
     raise error
 
 
-async def answer_async(
-    number: int, named: Mapping[str, Any], rest: tuple[Any, ...], keywords: Mapping[str, Any]
-) -> Any:
-    """Answer a call of an async stub; other tasks run first, as they do while a real tool waits."""
+async def checkpoint() -> None:
+    """Let other tasks run, as they do while a real tool waits."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is not None and asyncio._get_running_loop() is not None:
         await asyncio.sleep(0)
+
+
+async def answer_async(
+    number: int, named: Mapping[str, Any], rest: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> Any:
+    """Answer a call of an async stub; other tasks run first."""
+    await checkpoint()
     return answer(number, named, rest, keywords)
 
 
 def stream(number: int, named: Mapping[str, Any], rest: tuple[Any, ...], keywords: Mapping[str, Any]) -> Iterator[Any]:
     """Answer a call of a generator stub: a recorded list item by item, anything else as one item."""
-    yield from _items(answer(number, named, rest, keywords))
+    yield from items_of(answer(number, named, rest, keywords))
 
 
 async def stream_async(
     number: int, named: Mapping[str, Any], rest: tuple[Any, ...], keywords: Mapping[str, Any]
 ) -> AsyncIterator[Any]:
     """Answer a call of an async generator stub."""
-    for item in _items(await answer_async(number, named, rest, keywords)):
+    for item in items_of(await answer_async(number, named, rest, keywords)):
         yield item
 
 
-def _items(result: Any) -> list[Any]:
+def items_of(result: Any) -> list[Any]:
+    """Return what a generator gives for a recorded result."""
     return result if isinstance(result, list) else [result]
 
 
@@ -159,17 +195,15 @@ def _function_of(stub: _Stub) -> FunctionType | None:
     return stub.functions[0] if stub.functions else None
 
 
-def _defaults(function: FunctionType | None) -> dict[str, Value]:
+def _declared(function: FunctionType | None) -> dict[str, Any]:
     if function is None:
         return {}
     declared = inspect.signature(function).parameters
-    return {name: plain(one.default, str) for name, one in declared.items() if one.default is not one.empty}
+    return {name: one.default for name, one in declared.items() if one.default is not one.empty}
 
 
-def _returns(function: FunctionType | None) -> object:
-    if function is None:
-        return None
-    annotation = function.__annotations__.get("return")
+def _returns(function: Any) -> object:
+    annotation = getattr(function, "__annotations__", {}).get("return")
     if not isinstance(annotation, str):
         return annotation
     try:

@@ -1,15 +1,18 @@
 """Swap the found functions' code as their modules are loaded, so that no line of a recorded tool ever runs."""
 
+import ast
 import importlib
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from runreel.replay.boundaries import functions
+from runreel.replay.boundaries import functions, standing
 from runreel.replay.boundaries.finding import is_users
+from runreel.replay.boundaries.registrations import walk
 from runreel.values import Kind
 
 
@@ -23,7 +26,8 @@ class Target:
 
 @dataclass(slots=True)
 class Swapper:
-    """Swaps the functions named like a recorded call in the user's own modules, and the targets named explicitly.
+    """Swaps the functions named like a recorded call in the user's own modules, what is registered under such a name
+    there, and the targets named explicitly.
 
     `kinds` maps each recorded name to its kind. Names with a target are swapped there and nowhere else.
     """
@@ -35,6 +39,7 @@ class Swapper:
 
     def install(self) -> None:
         """Have every source module loaded from now on go through `rewrite`."""
+        standing.expect({name: self.kinds[name] for name in self._untargeted()}, self.packages)
         original = SourceFileLoader.get_code
 
         def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -45,22 +50,30 @@ class Swapper:
 
     def rewrite(self, code: CodeType, module: str, file: str) -> CodeType:
         """Return a module's code with stubs in the place of its recorded tools."""
-        wanted = {target.path: name for name, target in self.targets.items() if target.module == module}
+        targets = {target.path: name for name, target in self.targets.items() if target.module == module}
+        names: frozenset[str] = frozenset()
         if is_users(file, self.packages):
-            wanted |= {name: name for name in self.kinds if name not in self.targets}
-        return self._replace(code, wanted, module) if wanted else code
+            names = self._untargeted()
+            code = _with_hooks(code, file, names)
+        return self._replace(code, targets, names, module) if targets or names else code
 
-    def _replace(self, code: CodeType, wanted: Mapping[str, str], module: str) -> CodeType:
+    def _untargeted(self) -> frozenset[str]:
+        return frozenset(self.kinds) - self.targets.keys()
+
+    def _replace(self, code: CodeType, targets: Mapping[str, str], names: frozenset[str], module: str) -> CodeType:
+        """Swap functions at any depth: by their whole path where they are targets, else by their name."""
         consts: list[Any] = list(code.co_consts)
         for position, const in enumerate(consts):
             if not isinstance(const, CodeType):
                 continue
-            if const.co_qualname in wanted:
-                name = wanted[const.co_qualname]
+            name = targets.get(const.co_qualname, "")
+            if not name and const.co_name in names and const.co_flags & inspect.CO_OPTIMIZED:  # no body of a class
+                name = const.co_name
+            if name:
                 self.done.setdefault(name, []).append(f"{module}:{const.co_qualname}")
                 consts[position] = functions.swapped(const, self.kinds[name], name)
-            elif not const.co_flags & inspect.CO_OPTIMIZED:  # the body of a class
-                consts[position] = self._replace(const, wanted, module)
+            else:
+                consts[position] = self._replace(const, targets, names, module)
         return code.replace(co_consts=tuple(consts)) if consts != list(code.co_consts) else code
 
     def swap_targets(self, main: str = "") -> dict[str, str]:
@@ -87,6 +100,9 @@ class Swapper:
             thing = thing.__func__
         inner = inspect.unwrap(thing) if callable(thing) else thing
         if not isinstance(inner, FunctionType):
+            if inner is not None and standing.in_place(inner, self.kinds[name], name):
+                self.done.setdefault(name, []).append(f"{target.module}:{target.path}")
+                return ""
             found = "is not there" if inner is None else f"is no Python function but {type(inner).__name__}"
             return f"{target.module}:{target.path} {found}"
         if not functions.is_stub(inner.__code__):
@@ -95,11 +111,22 @@ class Swapper:
         return ""
 
 
+def _with_hooks(code: CodeType, file: str, names: Iterable[str]) -> CodeType:
+    """Compile a module once more where it registers something under one of the names (see registrations)."""
+    try:
+        source = Path(file).read_bytes()
+        if not any(name.encode() in source for name in names):
+            return code
+        tree = ast.parse(source, file)
+    except (OSError, SyntaxError, ValueError):  # there is no source to this code
+        return code
+    return compile(tree, file, "exec", dont_inherit=True) if walk(tree, names).found else code
+
+
 def paths_in(code: CodeType) -> Iterable[str]:
-    """Name the functions that a module's code defines itself, methods as `Class.method`."""
+    """Name the functions that a module's code defines, as `Class.method` and `outer.<locals>.inner`."""
     for const in code.co_consts:
         if isinstance(const, CodeType):
             if const.co_flags & inspect.CO_OPTIMIZED:
                 yield const.co_qualname
-            else:
-                yield from paths_in(const)
+            yield from paths_in(const)
