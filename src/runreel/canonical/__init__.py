@@ -23,7 +23,7 @@ from runreel.canonical.parts import (
 )
 from runreel.canonical.payloads import join_payload, split_payload
 from runreel.canonical.tokens import ENTITIES, SECRET_RE, TOKEN_RE, make_token, normalise
-from runreel.canonical.unify import Bindings, Mismatch, unify
+from runreel.canonical.unify import Bindings, Mismatch, Tolerance, unify
 
 __all__ = [
     "ENTITIES",
@@ -34,6 +34,7 @@ __all__ = [
     "TOKEN_RE",
     "Bindings",
     "Mismatch",
+    "Tolerance",
     "canonical",
     "dumps",
     "escape_own",

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from runreel.canonical.encoded import unescaped
 from runreel.canonical.tokens import SECRET_RE, TOKEN_RE, make_token, normalise
 
 Secret = Callable[[str, str], bool]
@@ -77,7 +78,13 @@ class State:
             self._taken.discard(value)
 
     def accept(self, token: Token, raw: str) -> bool:
-        """Say whether a token can stand for a text; bind it if it was free."""
+        """Say whether a token can stand for a text, as it is or with its escapes undone; bind it if it was free."""
+        if self._accept(token, raw):
+            return True
+        plain = unescaped(raw)
+        return plain != raw and self._accept(token, plain)
+
+    def _accept(self, token: Token, raw: str) -> bool:
         if token.rule:
             return raw == token.text or (self.secret is not None and self.secret(token.rule, raw))
         if raw == token.text and token.text in self.served:

@@ -4,11 +4,13 @@ A recorded token stands for one value, the same one wherever it occurs in a run.
 value is verified; without it the guess must have the entity's shape, and is listed as assumed.
 """
 
+import marshal
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Protocol
 
+from runreel.canonical.encoded import decoded
 from runreel.canonical.form import canonical, parse_json
 from runreel.canonical.match import Match, Secret, State, has_token
 from runreel.canonical.tokens import SECRET_RE, TOKEN_RE
@@ -42,6 +44,16 @@ class Mismatch:
     reason: Reason
 
 
+class Tolerance(Protocol):
+    """What a comparison lets pass, beyond the tokens."""
+
+    def hides(self, path: str) -> bool:
+        """Say whether a difference at this path is none."""
+
+    def as_recorded(self, path: str, was: Value, now: Value) -> Value:
+        """Return the live value with what a replay draws anew put as the record has it; the value itself if nothing."""
+
+
 def unify(
     recorded: Value,
     live: Value,
@@ -50,6 +62,7 @@ def unify(
     key: bytes | None = None,
     served: frozenset[str] = frozenset(),
     secret: Secret | None = None,
+    tolerance: Tolerance | None = None,
 ) -> Bindings | Mismatch:
     """Compare a live value with a recorded one; return the bindings, grown, or the first mismatch.
 
@@ -57,30 +70,131 @@ def unify(
         key: the tenant's key; bindings made with it are verified.
         served: tokens that the tape has given to the agent. Such a token equals itself, and binds nothing then.
         secret: says whether a text is what a secret rule finds; without it `<SECRET:rule>` only equals itself.
+        tolerance: what else makes no difference; it is asked at each difference, in order.
 
-    A token alone also stands for a number, and tokens in bytes for their text: redaction knows no other form of them.
+    A token stands for its value in the escapes of URLs, HTML and JSON as well, and inside base64. A token alone also
+    stands for a number, and tokens in bytes for their text: redaction knows no other form of them.
     Equal are 1 and 1.0, and strings that are JSON text of equal values. Order matters in lists, not in maps.
     """
     state = State(dict(bindings.tokens), set(bindings.assumed), key, served, secret)
-    mismatch = _compare(recorded, live, "", state)
+    mismatch = _Comparing(state, tolerance).compare(recorded, live, "")
     return mismatch or Bindings(state.tokens, frozenset(state.assumed))
 
 
-def _compare(was: Value, now: Value, path: str, state: State) -> Mismatch | None:
-    if isinstance(was, str) and isinstance(now, str):
-        return _texts(was, now, path, state)
-    if isinstance(was, tuple) and isinstance(now, tuple):
-        return _lists(was, now, path, state)
-    if isinstance(was, Mapping) and isinstance(now, Mapping):
-        return _maps(was, now, path, state)
-    if isinstance(was, bytes) and isinstance(now, bytes):
-        return _bytes(was, now, path, state)
-    if isinstance(was, str) and type(now) in (int, float) and _WHOLE_TOKEN.fullmatch(was):
-        # A number that is personal, or stands under the name of a secret, was recorded as a text.
-        return None if Match(was, _digits(now), state).found() else Mismatch(path, was, now, "token")
-    if _sort(was) != _sort(now):
-        return Mismatch(path, was, now, "type")
-    return None if canonical(was) == canonical(now) else Mismatch(path, was, now, "value")
+class _Comparing:
+    """One comparison: the bindings as they grow, and what is let pass."""
+
+    def __init__(self, state: State, tolerance: Tolerance | None) -> None:
+        self._state, self._tolerance = state, tolerance
+
+    def compare(self, was: Value, now: Value, path: str) -> Mismatch | None:
+        if isinstance(was, str) and isinstance(now, str):
+            return self._texts(was, now, path)
+        if isinstance(was, tuple) and isinstance(now, tuple):
+            return None if _surely_equal(was, now) else self._lists(was, now, path)
+        if isinstance(was, Mapping) and isinstance(now, Mapping):
+            return None if _surely_equal(was, now) else self._maps(was, now, path)
+        if isinstance(was, bytes) and isinstance(now, bytes):
+            return self._bytes(was, now, path)
+        if isinstance(was, str) and type(now) in (int, float) and _WHOLE_TOKEN.fullmatch(was):
+            # A number that is personal, or stands under the name of a secret, was recorded as a text.
+            found = Match(was, _digits(now), self._state).found()
+            return None if found else self._differ(path, was, now, "token")
+        if _sort(was) != _sort(now):
+            return self._differ(path, was, now, "type")
+        return None if canonical(was) == canonical(now) else self._differ(path, was, now, "value")
+
+    def _differ(self, path: str, was: Value, now: Value, reason: Reason) -> Mismatch | None:
+        """Return a difference, unless it is let pass."""
+        tolerance = self._tolerance
+        if tolerance is None:
+            return Mismatch(path, was, now, reason)
+        if tolerance.hides(path):
+            return None
+        if reason not in ("added", "removed"):
+            put = tolerance.as_recorded(path, was, now)
+            if put is not now:
+                return self._without_tolerance(was, put, path)
+        return Mismatch(path, was, now, reason)
+
+    def _without_tolerance(self, was: Value, now: Value, path: str) -> Mismatch | None:
+        return _Comparing(self._state, None).compare(was, now, path)
+
+    def _bytes(self, was: bytes, now: bytes, path: str) -> Mismatch | None:
+        """Compare bytes as the texts that they are; what is no text has no tokens."""
+        try:
+            mismatch = None if was == now else self._without_tolerance(was.decode(), now.decode(), path)
+        except UnicodeDecodeError:
+            return self._differ(path, was, now, "value")
+        return mismatch and self._differ(path, was, now, mismatch.reason)
+
+    def _lists(self, was: tuple[Value, ...], now: tuple[Value, ...], path: str) -> Mismatch | None:
+        least = min(len(was), len(now))
+        for index in range(least):
+            mismatch = self.compare(was[index], now[index], f"{path}/{index}")
+            if mismatch:
+                return mismatch
+        for index in range(least, max(len(was), len(now))):
+            gone = index < len(was)
+            before, after = (was[index], None) if gone else (None, now[index])
+            mismatch = self._differ(f"{path}/{index}", before, after, "removed" if gone else "added")
+            if mismatch:
+                return mismatch
+        return None
+
+    def _maps(self, was: Mapping[str, Value], now: Mapping[str, Value], path: str) -> Mismatch | None:
+        left = {key: value for key, value in now.items() if key not in was}
+        for key, before in was.items():
+            place = f"{path}/{_pointer(key)}"
+            if key in now:
+                mismatch = self.compare(before, now[key], place)
+            elif has_token(key) and self._take_entry(key, before, left):
+                mismatch = None
+            else:
+                mismatch = self._differ(place, before, None, "removed")
+            if mismatch:
+                return mismatch
+        for key, after in left.items():
+            mismatch = self._differ(f"{path}/{_pointer(key)}", None, after, "added")
+            if mismatch:
+                return mismatch
+        return None
+
+    def _take_entry(self, key: str, before: Value, left: dict[str, Value]) -> bool:
+        """Find the live entry whose key and value unify with a recorded one that has tokens in its key."""
+        for candidate, after in left.items():
+            mark = self._state.mark()
+            if Match(key, candidate, self._state).found() and self._without_tolerance(before, after, "") is None:
+                del left[candidate]
+                return True
+            self._state.undo(mark)
+        return False
+
+    def _texts(self, was: str, now: str, path: str) -> Mismatch | None:
+        if was == now:
+            return None
+        # JSON first: text-wise a token could swallow the quotes and keys that follow it.
+        before = _document(was)
+        after = _document(now) if before is not None else None
+        if before is not None and after is not None:
+            return self.compare(before, after, path)
+        fits = False
+        if has_token(was):
+            match = Match(was, now, self._state)
+            if match.found():
+                return None
+            fits = match.text_fits
+        plain = decoded(was)
+        if plain is not None and has_token(plain):
+            now_plain = decoded(now)
+            if now_plain is not None and self._without_tolerance(plain, now_plain, path) is None:
+                return None
+        return self._differ(path, was, now, "token" if fits else "value")
+
+
+def _surely_equal(was: Any, now: Any) -> bool:
+    """Say quickly that two values are the same, down to 1 and 1.0: the histories of model calls are, nearly whole."""
+    return was is now or marshal.dumps(was, 2) == marshal.dumps(now, 2)
 
 
 def _sort(value: Value) -> str:
@@ -91,70 +205,6 @@ def _sort(value: Value) -> str:
 def _digits(number: Value) -> str:
     """Write a number as redaction sees it."""
     return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
-
-
-def _bytes(was: bytes, now: bytes, path: str, state: State) -> Mismatch | None:
-    """Compare bytes as the texts that they are; what is no text has no tokens."""
-    try:
-        mismatch = None if was == now else _texts(was.decode(), now.decode(), path, state)
-    except UnicodeDecodeError:
-        return Mismatch(path, was, now, "value")
-    return mismatch and Mismatch(path, was, now, mismatch.reason)
-
-
-def _lists(was: tuple[Value, ...], now: tuple[Value, ...], path: str, state: State) -> Mismatch | None:
-    for index, (before, after) in enumerate(zip(was, now, strict=False)):
-        mismatch = _compare(before, after, f"{path}/{index}", state)
-        if mismatch:
-            return mismatch
-    if len(was) > len(now):
-        return Mismatch(f"{path}/{len(now)}", was[len(now)], None, "removed")
-    if len(was) < len(now):
-        return Mismatch(f"{path}/{len(was)}", None, now[len(was)], "added")
-    return None
-
-
-def _maps(was: Mapping[str, Value], now: Mapping[str, Value], path: str, state: State) -> Mismatch | None:
-    left = {key: value for key, value in now.items() if key not in was}
-    for key, before in was.items():
-        place = f"{path}/{_pointer(key)}"
-        if key in now:
-            mismatch = _compare(before, now[key], place, state)
-            if mismatch:
-                return mismatch
-        elif not (has_token(key) and _take_entry(key, before, left, state)):
-            return Mismatch(place, before, None, "removed")
-    if left:
-        key, after = next(iter(left.items()))
-        return Mismatch(f"{path}/{_pointer(key)}", None, after, "added")
-    return None
-
-
-def _take_entry(key: str, before: Value, left: dict[str, Value], state: State) -> bool:
-    """Find the live entry whose key and value unify with a recorded one that has tokens in its key."""
-    for candidate, after in left.items():
-        mark = state.mark()
-        if Match(key, candidate, state).found() and _compare(before, after, "", state) is None:
-            del left[candidate]
-            return True
-        state.undo(mark)
-    return False
-
-
-def _texts(was: str, now: str, path: str, state: State) -> Mismatch | None:
-    if was == now:
-        return None
-    # JSON first: text-wise a token could swallow the quotes and keys that follow it.
-    before = _document(was)
-    after = _document(now) if before is not None else None
-    if before is not None and after is not None:
-        return _compare(before, after, path, state)
-    if not has_token(was):
-        return Mismatch(path, was, now, "value")
-    match = Match(was, now, state)
-    if match.found():
-        return None
-    return Mismatch(path, was, now, "token" if match.text_fits else "value")
 
 
 def _document(text: str) -> Value:
