@@ -7,6 +7,8 @@ import asyncio
 import io
 import json
 import sys
+import warnings
+from functools import partial
 
 from runreel.replay import transports
 from runreel.replay.wire import HttpRequest, HttpResponse
@@ -15,6 +17,7 @@ FORBIDDEN = {"socket.connect", "socket.bind", "socket.sendto", "socket.getaddrin
 ATTEMPTS = []
 SEEN = []
 CLOSED = []
+WARNINGS = []
 
 
 def no_sockets(event, args):
@@ -187,6 +190,158 @@ def requests_sync(name):
     }
 
 
+def urllib3_sync(name):
+    import urllib3
+
+    pool = urllib3.PoolManager(retries=False)
+    plain = pool.request("POST", HOST + "plain?x=1", body=json.dumps({"a": "é"}).encode(), headers={"X-Mine": "yes"})
+    missing = pool.request("GET", HOST + "missing")
+    response = pool.request("GET", HOST + "stream", preload_content=False)
+    chunks = list(response.stream(None))
+    response = pool.request("GET", HOST + "stream", preload_content=False)
+    early = next(response.stream(None))
+    response.close()
+    got = []
+    response = pool.request("GET", HOST + "broken", preload_content=False)
+    error = failing(lambda: got.extend(response.stream(None)))
+    return {
+        "type": f"{type(plain).__module__}.{type(plain).__name__}",
+        "plain": json.loads(plain.data),
+        "two": plain.headers["x-two"],
+        "seen": SEEN[0],
+        "missing": [missing.status, missing.reason, missing.headers["x-should-retry"]],
+        "chunks": [chunk.decode() for chunk in chunks],
+        "early": early.decode(),
+        "closed": len(CLOSED),
+        "broken": [error, [chunk.decode() for chunk in got]],
+        "errors": {p: failing(lambda p=p: pool.request("GET", HOST + p)) for p in ("lost", "late", "slow", "bug")},
+        "chunked": chunked(pool),
+        "proxied": proxied(),
+        "warnings": WARNINGS,
+    }
+
+
+def chunked(pool):
+    pool.request("POST", HOST + "plain", body=(part for part in (b"in ", b"parts")), headers={"A": "b"})
+    return SEEN[-1][3]
+
+
+def proxied():
+    import urllib3
+
+    urllib3.ProxyManager("http://proxy.example.com:8080").request("GET", HOST + "plain")
+    urllib3.ProxyManager("http://proxy.example.com:8080").request("GET", "http://models.example.com:81/plain")
+    return [SEEN[-2][1], SEEN[-1][1]]
+
+
+def standard_library(name):
+    from http.client import HTTPConnection
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
+    def get(path):
+        return urlopen(HOST + path)
+
+    plain = urlopen(Request(HOST + "plain?x=1", json.dumps({"a": "é"}).encode(), {"X-Mine": "yes"}))
+    missing = []
+    try:
+        get("missing")
+    except HTTPError as error:
+        missing = [error.code, error.headers["x-should-retry"]]
+    response = get("stream")
+    chunks = [response.read1().decode() for _ in range(3)]
+    rest = response.read()
+    response = get("stream")
+    early = response.read1().decode()
+    response.close()
+    connection = HTTPConnection("models.example.com", 8080)
+    connection.request("GET", "/plain")
+    connection.getresponse().read()
+    return {
+        "type": f"{type(plain).__module__}.{type(plain).__name__}",
+        "plain": json.loads(plain.read()),
+        "two": ", ".join(plain.headers.get_all("x-two")),
+        "seen": SEEN[0],
+        "missing": missing,
+        "chunks": [*chunks, *([rest.decode()] if rest else [])],
+        "early": early,
+        "closed": len(CLOSED),
+        "port": SEEN[-1][1],
+        "errors": {p: failing(lambda p=p: get(p).read()) for p in ("lost", "late", "slow", "broken", "bug")},
+    }
+
+
+def aiohttp_async(name):
+    import aiohttp
+
+    async def main():
+        async with aiohttp.ClientSession() as session:
+            async with session.post(HOST + "plain?x=1", json={"a": "é"}, headers={"X-Mine": "yes"}) as plain:
+                kind = f"{type(plain).__module__}.{type(plain).__name__}"
+                body, both = await plain.json(), plain.headers.getall("x-two")
+            seen = SEEN[0]
+            async with session.get(HOST + "missing") as missing:
+                lost = [missing.status, missing.reason, missing.headers["x-should-retry"]]
+            async with session.get(HOST + "stream") as response:
+                chunks = [chunk async for chunk in response.content.iter_any()]
+            async with session.get(HOST + "stream") as response:
+                async for early in response.content.iter_any():  # noqa: B007
+                    break
+            await asyncio.sleep(0.01)  # until the connection that was left is closed
+            closed = len(CLOSED)
+            bodies = {}
+            form = aiohttp.FormData({"k": "v"})
+            sent = {"none": None, "text": "é", "bytes": b"raw", "file": io.BytesIO(b"from a file"), "form": form}
+            for label, data in {**sent, "generator": parts_of(b"in ", b"parts")}.items():
+                await (await session.post(HOST + "plain", data=data)).read()
+                bodies[label] = SEEN[-1][3]
+            del SEEN[:]
+            await asyncio.gather(*(two(session, name) for name in "ab"))
+            order = [url.rpartition("/")[2] for _, url, _, _ in SEEN]
+            async with session.get(HOST + "plain") as big:
+                reused = (await big.read()).decode()
+            return {
+                "type": kind,
+                "plain": body,
+                "two": both,
+                "seen": seen,
+                "missing": lost,
+                "chunks": [chunk.decode() for chunk in chunks],
+                "early": early.decode(),
+                "closed": closed,
+                "bodies": bodies,
+                "order": order,
+                "reused": reused,
+                "errors": {p: await failing_async(partial(read, session, p)) for p in ERRORS},
+            }
+
+    async def read(session, path):
+        async with session.get(HOST + path) as response:
+            return await response.read()
+
+    async def two(session, name):
+        await read(session, name + "1")
+        await read(session, name + "2")
+
+    async def parts_of(*parts):
+        for part in parts:
+            yield part
+
+    return asyncio.run(main())
+
+
+ERRORS = ("lost", "late", "slow", "broken", "bug")
+
+
+def ranges(name):
+    transports.TESTED[name] = ((99,), (100,))
+    try:
+        transports.require_tested()
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+    return None
+
+
 def untested(name):
     transports.TESTED[name] = ((99,), (100,))
     try:
@@ -197,13 +352,26 @@ def untested(name):
 
 
 def imports(name):
-    return [module for module in ("httpx", "httpx2", "requests", "urllib3", "anyio") if module in sys.modules]
+    libraries = ("httpx", "httpx2", "requests", "urllib3", "anyio", "aiohttp", "http.client")
+    return [module for module in libraries if module in sys.modules]
 
 
-CASES = {case.__name__: case for case in (httpx_sync, httpx_async, requests_sync, untested, imports)}
+OURS = (
+    httpx_sync,
+    httpx_async,
+    requests_sync,
+    urllib3_sync,
+    standard_library,
+    aiohttp_async,
+    ranges,
+    untested,
+    imports,
+)
+CASES = {case.__name__: case for case in OURS}
 
 if __name__ == "__main__":
     sys.addaudithook(no_sockets)
+    warnings.showwarning = lambda message, *args, **kwargs: WARNINGS.append(str(message))
     transports.install(answer)
     result = CASES[sys.argv[1]](sys.argv[2])
     print(json.dumps({"result": result, "attempts": ATTEMPTS}))

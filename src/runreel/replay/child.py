@@ -61,6 +61,9 @@ class Child:
         except EntryPointError as error:
             self._tell("no_entry", message=str(error))
             return NO_ENTRY
+        except RefusedError as error:  # a library is installed that cannot be answered for
+            self._tell("refused", message=str(error), missing={})
+            return REFUSED
         self._tell("refused", message="", missing=missing)
         return REFUSED
 
@@ -95,6 +98,7 @@ class Child:
     def _install(self) -> None:
         """Put every boundary in place; libraries are patched when the agent imports them."""
         functions.connect(self)
+        transports.require_tested()
         transports.install(self.http)
         capture.install(self._link)
         when_imported("runreel.record._active", self._under_recorder)
@@ -175,6 +179,14 @@ class Child:
         return 0
 
 
+def _several(name: str, places: Sequence[finding.Place]) -> str:
+    listed = ", ".join(map(str, places))
+    return (
+        f"{name} is the name of {len(places)} functions, and each is answered from the record: {listed}. "
+        f"Where one of them is no tool, name the tool: --tool {name}={places[0]}"
+    )
+
+
 _ERRORS = {
     "diverged": DivergedError,
     "refused": ConnectionRefusedError,
@@ -188,14 +200,6 @@ def _stream(reply: Frame, sizes: Sequence[int]) -> Iterator[bytes]:
     position = 0
     for size in sizes:
         yield reply.body[position : position + size]
-def _several(name: str, places: Sequence[finding.Place]) -> str:
-    listed = ", ".join(map(str, places))
-    return (
-        f"{name} is the name of {len(places)} functions, and each is answered from the record: {listed}. "
-        f"Where one of them is no tool, name the tool: --tool {name}={places[0]}"
-    )
-
-
         position += size
     error = _ERRORS.get(reply.get("end"))
     if error is not None:
