@@ -6,18 +6,18 @@ Everything heavy is imported by the factory that needs it: reading a reel must n
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from runreel.component import Exporter
 from runreel.errors import StoreError
 from runreel.exporters.blobs import BlobsExporter
 from runreel.exporters.files import FileBlobs
 from runreel.exporters.memory import Memory
-from runreel.runs import discovery
 from runreel.runs.load import StoreRuns
-from runreel.runs.remote import RemoteRuns
+from runreel.runs.places import BLOBS_FOLDER, Place, remote_runs, running
+from runreel.runs.sending import Sender
 from runreel.storage import BlobStore, RunStore
-from runreel.values import DEFAULT_TENANT
+from runreel.values import DEFAULT_TENANT, RawBatch
 
 if TYPE_CHECKING:
     from runreel.exporters.clickhouse import ClickHouse
@@ -46,6 +46,15 @@ def _nobody(text: str) -> None:
     """Take what nobody reads along."""
 
 
+class Intake(Protocol):
+    """Takes records, not redacted yet, and has stored them on return: through a chain of its own or a collector's."""
+
+    def take(self, batch: RawBatch) -> None:
+        """Store a batch, durable on return. Raises ConsumeError, StoreError."""
+
+    def close(self) -> None: ...
+
+
 def open_database(home: Path, *, store: Path | None = None, blobs: BlobStore | None = None) -> "ClickHouse":
     """Open the embedded store of a data folder: an Exporter, and the Database that runs are read from.
 
@@ -66,29 +75,83 @@ def open_database(home: Path, *, store: Path | None = None, blobs: BlobStore | N
     return ClickHouse(engine, kept, Settings(inline_bytes=INLINE_BYTES))
 
 
-def open_blobs(home: Path) -> FileBlobs:
-    """Open the blob store of a data folder. Raises StoreError."""
-    return FileBlobs(home / "blobs")
+def open_blobs(place: Place | Path) -> BlobStore:
+    """Open the blob store of a data folder, or the one named instead. Raises StoreError."""
+    where = as_place(place)
+    kind, settings = (where.blobs.kind, where.blobs.settings) if where.blobs else ("files", {})
+    opened: BlobsExporter = EXPORTERS[kind](settings, Site(where.home))
+    return opened.blobs
 
 
-def open_runs(home: Path, *, say: Callable[[str], object] = _nobody) -> RunStore:
-    """Open the runs of a data folder: through the collector that runs on it, else directly. `say` is told which.
+def as_place(place: Place | Path) -> Place:
+    """Return the place that a data folder alone is."""
+    return place if isinstance(place, Place) else Place(place)
+
+
+def open_runs(place: Place | Path, *, say: Callable[[str], object] = _nobody) -> RunStore:
+    """Open the runs of a place: through the collector that has it open, else directly. `say` is told which.
 
     A folder in which nothing was recorded yet is not made: it has no runs.
 
     Raises LockedError, StoreError.
     """
-    running = discovery.find(home, say=say)
-    if running is not None:
-        say(f"asking the collector at {running.api} (process {running.pid})")
-        return RemoteRuns(running.api, running.token)
-    if not (home / "store").exists():
-        say(f"nothing is recorded in {home} yet")
+    where = as_place(place)
+    asked = running(where, say=say)
+    if asked is not None:
+        say(f"asking the collector at {asked.api}" + (f" (process {asked.pid})" if asked.pid else ""))
+        return remote_runs(where, asked)
+    if not where.store_path.exists():
+        if where.store is not None:
+            raise StoreError(f"there is no store {where.store}: nothing was recorded there yet, or it has another name")
+        say(f"nothing is recorded in {where.home} yet")
         nothing = Memory()
         return StoreRuns(nothing, nothing)
-    say(f"opening the store in {home}")
-    database = open_database(home)
-    return StoreRuns(database, open_blobs(home))
+    say(f"opening the store in {where.store or where.home}")
+    blobs = open_blobs(where)
+    database = open_database(where.home, store=where.store, blobs=blobs)
+    return StoreRuns(database, blobs)
+
+
+def open_intake(
+    place: Place | Path, *, say: Callable[[str], object] = _nobody, lost: Callable[[str], object] = _nobody
+) -> Intake:
+    """Open what stores new records in a place: the collector that has it open, else the chain and the store here.
+
+    Args:
+        say: Told what a stale collector file says.
+        lost: Told of each record that a collector does not take.
+
+    Raises LockedError, StoreError, ConfigError (the tenant's key), ModuleNotFoundError where an extra is missing.
+    """
+    where = as_place(place)
+    asked = running(where, say=say)
+    if asked is not None:
+        return Sender(asked, lost)
+    return _Here(where)
+
+
+class _Here:
+    """Passes records through the chain into the embedded store."""
+
+    def __init__(self, place: Place) -> None:
+        from runreel.processors.chain import Chain
+
+        site = Site(place.home)
+        self._database = open_database(place.home, store=place.store, blobs=open_blobs(place))
+        try:
+            self._chain = Chain(*(PROCESSORS[kind](place.processors.get(kind, {}), site) for kind in PROCESSORS))
+            self._database.start()
+        except BaseException:
+            self._database.shutdown()
+            raise
+
+    def take(self, batch: RawBatch) -> None:
+        """Store a batch, durable on return. Raises ConsumeError."""
+        self._database.export(self._chain.process(batch))
+
+    def close(self) -> None:
+        """Close the store."""
+        self._database.shutdown()
 
 
 def open_exporters(wanted: Mapping[str, Mapping[str, Any]], site: Site) -> dict[str, Exporter]:
@@ -156,7 +219,7 @@ def _split(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001
 
 def _files(settings: Mapping[str, Any], site: Site) -> BlobsExporter:
     path = settings.get("path")
-    return BlobsExporter(FileBlobs(Path(path) if path else site.home / "blobs"), INLINE_BYTES)
+    return BlobsExporter(FileBlobs(Path(path) if path else site.home / BLOBS_FOLDER), INLINE_BYTES)
 
 
 def _s3(settings: Mapping[str, Any], site: Site) -> BlobsExporter:  # noqa: ARG001

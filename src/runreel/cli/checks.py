@@ -11,6 +11,7 @@ from typing import Literal
 from runreel import __version__
 from runreel.errors import ConfigError, RunReelError, SandboxError
 from runreel.runs import discovery
+from runreel.runs.places import Place, running
 from runreel.storage import RunQuery, RunStore
 from runreel.values import DEFAULT_TENANT, Run
 
@@ -102,17 +103,17 @@ def home(folder: Path) -> Iterator[Check]:
     yield _space(folder)
 
 
-def collector(folder: Path) -> Iterator[Check]:
-    """Check the collector of a data folder."""
+def collector(place: Place) -> Iterator[Check]:
+    """Check the collector that is named, or that runs on the data folder."""
     said: list[str] = []
     try:
-        found = discovery.find(folder, say=said.append)
+        found = running(place, say=said.append)
     except RunReelError as error:
         yield Check("collector", "todo", str(error), "set RUNREEL_HOME, or --home, to a folder that can be read")
         return
     if found is None:
         if said:
-            fix = f"remove {folder / discovery.FILE}, or start `runreel serve` again"
+            fix = f"remove {place.home / discovery.FILE}, or start `runreel serve` again"
             yield Check("collector", "todo", said[0], fix)
         else:
             yield Check("collector", "note", "none runs on this folder; `runreel serve` starts one")
@@ -120,11 +121,12 @@ def collector(folder: Path) -> Iterator[Check]:
     where = ", ".join(
         f"{name} {at}" for name, at in (("gRPC", found.otlp_grpc), ("HTTP", found.otlp_http)) if at is not None
     )
+    who = f"process {found.pid}" if found.pid else found.api
     theirs = discovery.version(found)
     if theirs == __version__:
-        yield Check("collector", "ok", f"process {found.pid}, version {theirs}: {where}")
+        yield Check("collector", "ok", f"{who}, version {theirs}: {where}")
     else:
-        says = f"process {found.pid} has version {theirs or 'unknown'}, this command {__version__}: {where}"
+        says = f"{who} has version {theirs or 'unknown'}, this command {__version__}: {where}"
         yield Check("collector", "todo", says, "stop it and start `runreel serve` of this version")
 
 

@@ -6,45 +6,64 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 from rich.console import Console
 
-from runreel.storage import RunStore
-from runreel.values import DEFAULT_TENANT, Run
+from runreel.cli import places
+from runreel.runs.places import Place, remote_runs, running
+from runreel.storage import RunQuery, RunStore
+from runreel.values import DEFAULT_TENANT, Run, RunSummary
 
 HOME = "RUNREEL_HOME"
 _PIPED_WIDTH = 10_000
 
 
-def add_store(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where runs are."""
+def add_home(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names a collector's own data folder."""
     parser.add_argument(
         "--home",
         metavar="DIR",
         type=Path,
         default=Path(os.environ.get(HOME) or ".runreel"),
-        help="the data folder (default: RUNREEL_HOME, else ./.runreel). While a collector runs on it, it is asked.",
+        help="the data folder (default: RUNREEL_HOME, else ./.runreel)",
     )
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where runs are; `place` reads them."""
+    places.add_options(parser)
+
+
+def place(args: argparse.Namespace) -> Place:
+    """Return where the options, the environment or a file say that runs are. Raises UsageError, ConfigError."""
+    found: Place | None = getattr(args, "place", None)
+    if found is None:
+        found = args.place = places.place(args)
+    return found
 
 
 def open_store(args: argparse.Namespace) -> RunStore:
     """Open the store that the options name; where no collector answers for it, a person who reads along is told."""
-    from runreel.runs import discovery
-    from runreel.runs.remote import RemoteRuns
-
-    running = discovery.find(args.home, say=lambda _: None)  # what there is to say, `open_runs` says
-    if running is not None:
-        return RemoteRuns(running.api, running.token)
+    where = place(args)
+    asked = running(where, say=lambda _: None)  # what there is to say, `open_runs` says
+    if asked is not None:
+        return remote_runs(where, asked)
     from runreel.components import open_runs  # imports what stores need: a command that asks does not wait for it
 
-    return open_runs(args.home, say=say)
+    return open_runs(where, say=say)
 
 
 def load(args: argparse.Namespace, text: str) -> Run:
     """Load the run that RUN names: a reel file, or a run id, trace id, prefix or `last` in the store."""
+    return load_with_replays(args, text, most=None)[0]
+
+
+def load_with_replays(args: argparse.Namespace, text: str, most: int | None = 20) -> tuple[Run, Sequence[RunSummary]]:
+    """Load the run that RUN names, and its replays, newest first; at most so many, none where `most` is None."""
     from runreel.runs import reel
 
     path = Path(text)
@@ -54,7 +73,8 @@ def load(args: argparse.Namespace, text: str) -> Run:
         store = open_store(args)
         run_id = store.resolve(DEFAULT_TENANT, text)
     try:
-        return store.run(DEFAULT_TENANT, run_id)
+        found = store.run(DEFAULT_TENANT, run_id)
+        return found, () if most is None else store.runs(RunQuery(replay_of=run_id, limit=most))
     finally:
         store.close()
 

@@ -33,7 +33,10 @@ def run(args: argparse.Namespace) -> int:
     """Check everything. Returns 0 where all is well, 1 where there is something to do."""
     if not 0 <= args.last <= 10_000:
         raise UsageError(f"--last {args.last}: a number from 0 to 10000")
-    found = [*checks.machine(), *checks.home(args.home), *checks.collector(args.home)]
+    where = common.place(args)
+    # A collector that is named has a data folder of its own, wherever that is.
+    folder = () if where.collector is not None else checks.home(where.home)
+    found = [*checks.machine(), *folder, *checks.collector(where)]
     seen, store = _look(args)
     found += [store, *seen.broken]
     if args.json:

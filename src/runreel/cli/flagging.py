@@ -2,21 +2,20 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from runreel.cli.importing import store
-from runreel.components import open_runs
+from runreel.components import open_intake, open_runs
+from runreel.runs.places import Place
 from runreel.runs.remote import RemoteRuns
 from runreel.runs.scores import flag_event
 from runreel.values import DEFAULT_TENANT, RawBatch
 
 
-def flag(home: Path, text: str, reason: str, say: Callable[[str], object]) -> str:
+def flag(place: Place, text: str, reason: str, say: Callable[[str], object]) -> str:
     """Flag the run that RUN names and return its id. The reason is redacted before it is stored.
 
     Raises NotFoundError, UsageError, StoreError, LockedError.
     """
-    runs = open_runs(home, say=say)
+    runs = open_runs(place, say=say)
     try:
         if isinstance(runs, RemoteRuns):
             return runs.flag(text, reason)
@@ -24,5 +23,9 @@ def flag(home: Path, text: str, reason: str, say: Callable[[str], object]) -> st
     finally:
         runs.close()
     event = flag_event(DEFAULT_TENANT, run.trace_ids[0], run.run_id, reason, time.time_ns())
-    store(home, [RawBatch(DEFAULT_TENANT, logs=(event,))])
+    intake = open_intake(place)
+    try:
+        intake.take(RawBatch(DEFAULT_TENANT, logs=(event,)))
+    finally:
+        intake.close()
     return run.run_id

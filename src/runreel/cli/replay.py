@@ -4,15 +4,26 @@ import argparse
 import importlib.util
 import json
 import os
+import shlex
+import signal
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
 
 from runreel.canonical import freeze
 from runreel.cli import common
 from runreel.errors import UsageError
+from runreel.terminal import fold
+from runreel.text import one_line
 from runreel.values import Value
+
+if TYPE_CHECKING:
+    from runreel.replay.storing import Stored
+    from runreel.replay.values import Replayed
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +50,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="stop: the agent gets an error where it diverges; continue: it is given the one answer it can have meant",
     )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="kill the agent after so long")
+    parser.add_argument(
+        "--break-at",
+        type=int,
+        metavar="STEP",
+        help="open pdb in the agent's code where it asks for this recorded step; there is no time limit then",
+    )
+    parser.add_argument(
+        "--no-store", action="store_true", help="do not keep what the agent records of itself while it is replayed"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON; the agent prints to stderr")
     common.add_store(parser)
 
@@ -52,6 +72,9 @@ def run(args: argparse.Namespace) -> int:
     recorded = common.load(args, args.run)
     key, clean = _redaction(args, recorded.tenant)
     common.end_in_order()
+    if args.break_at is not None:
+        # Ctrl-C is for pdb and the agent, which share our terminal. A handler: what is ignored would be inherited.
+        signal.signal(signal.SIGINT, lambda *_: None)
     replayed = replay(
         recorded,
         args.agent,
@@ -64,13 +87,31 @@ def run(args: argparse.Namespace) -> int:
         stdout=sys.stderr.fileno() if args.json else None,
     )
     if args.json:
-        common.show_json(report.document(replayed, clean))
+        kept = _kept(args, replayed)
+        where = {"stored_run_id": kept.run_id or None, "not_stored": kept.why or None}
+        common.show_json(report.document(replayed, clean) | where)
     else:
         report.render(replayed, common.console(), clean)
     return replayed.exit_status
+        line = _where(args.run if Path(args.run).is_file() else replayed.of, _kept(args, replayed))
+        fold(common.console(), Text(f"  {line}", "dim"), 4)
 
 
 def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Callable[[str], str] | None]:
+def _kept(args: argparse.Namespace, replayed: "Replayed") -> "Stored":
+    """Store what the agent recorded of itself, unless that is not wanted."""
+    from runreel.replay.storing import Stored, store
+
+    return Stored(why="--no-store") if args.no_store else store(replayed, common.place(args), say=common.say)
+
+
+def _where(of: str, kept: "Stored") -> str:
+    if not kept.run_id:
+        return f"not stored: {one_line(kept.why, 1000)}"
+    command = f"runreel diff {shlex.quote(of)} {shlex.quote(kept.run_id)}"
+    return f"stored as run {one_line(kept.run_id, 1000)}; {one_line(command, 2000)}"
+
+
     """Return the key that the run was recorded with, where this machine has it, and what redacts live text with it.
 
     A run read from a reel may come from anywhere: its tokens are unified unproved, unless a key is given on purpose.
@@ -78,22 +119,24 @@ def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Cal
     """
     from runreel.processors.redact import Redactor, load_key
     from runreel.processors.redact.keys import VARIABLE
-    from runreel.runs import discovery
-    from runreel.runs.remote import RemoteRuns
+    from runreel.runs.places import remote_runs, running
 
     given = VARIABLE in os.environ
-    stored = (args.home / "keys" / f"{tenant}.json").is_file() and not Path(args.run).is_file()
-    if not given and not stored:
+    is_reel = Path(args.run).is_file()
+    stored = (where.home / "keys" / f"{tenant}.json").is_file() and not is_reel
+    asked = running(where, say=common.say) if where.collector is not None or (stored and not given) else None
+    if not given and not stored and (asked is None or is_reel):
         return None, None
-    key = load_key(args.home, tenant)
-    running = None if given else discovery.find(args.home, say=common.say)
-    if running is None and importlib.util.find_spec("presidio_analyzer") is None:
-        return key.secret, None
+    key = load_key(where.home, tenant) if given or stored else None
+    secret = None if key is None else key.secret
+    if asked is None and importlib.util.find_spec("presidio_analyzer") is None:
+        return secret, None
 
     @cache
     def redactor() -> Callable[[str], str]:
-        if running is not None:
-            return RemoteRuns(running.api, running.token).redacted
+        if asked is not None:
+            return remote_runs(where, asked).redacted
+        assert key is not None
         return Redactor(key).text  # takes seconds, and is wanted only where something diverged
 
     def clean(text: str) -> str:
@@ -102,7 +145,7 @@ def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Cal
         except Exception:  # noqa: BLE001 - a detector may raise anything; what it could not redact is not shown
             return "(withheld: it could not be redacted)"
 
-    return key.secret, clean
+    return secret, clean
 
 
 def _tools(given: list[str]) -> dict[str, str]:

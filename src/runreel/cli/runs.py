@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runreel.cli import common
 from runreel.errors import UsageError
-from runreel.storage import RunQuery
+from runreel.storage import RunQuery, RunStore
 from runreel.text import many
 from runreel.values import DEFAULT_TENANT
 
@@ -32,7 +32,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     ls.add_argument(
         "--text", metavar="TEXT", help="only runs that hold this text; reads each run that the others leave"
     )
-    ls.add_argument("--replays", action="store_true", help="replays too")
+    ls.add_argument("--replays", action="store_true", help="replays only, and what they came to")
+    ls.add_argument("--of", metavar="RUN", help="with --replays: only those of this run")
     ls.add_argument("--limit", metavar="N", type=int, default=100, help="at most N (default 100, 0: all)")
     ls.add_argument("--json", action="store_true", help="a JSON list with stable field names")
     show = commands.add_parser("show", help="show one run: its steps, what they saw, what is missing for a replay")
@@ -71,12 +72,31 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ls(args: argparse.Namespace) -> int:
-    from runreel.cli import show
+    from runreel.cli import replays, show
     from runreel.runs.document import summary_document
 
     if not 0 <= args.limit <= _MOST_RUNS:
         raise UsageError(f"--limit {args.limit}: a number from 0 (all) to {_MOST_RUNS}")
-    query = RunQuery(
+    if args.of and not args.replays:
+        raise UsageError("--of names the run whose replays are listed: say --replays too")
+    store = common.open_store(args)
+    try:
+        runs = store.runs(_query(args, store))
+    finally:
+        store.close()
+    if args.json:
+        common.show_json([summary_document(summary) for summary in runs])
+    elif args.replays:
+        replays.table(common.console(), runs)
+    elif not runs and (given := [f"--{name}" for name in _FILTERS if getattr(args, name) is not None]):
+        common.console().print(f"no run matches {' and '.join(given)}")
+    else:
+        show.table(common.console(), runs)
+    return 0
+
+
+def _query(args: argparse.Namespace, store: RunStore) -> RunQuery:
+    return RunQuery(
         since_ns=since(args.since),
         agent=args.agent,
         user=args.user,
@@ -85,38 +105,29 @@ def _ls(args: argparse.Namespace) -> int:
         verdict=args.verdict,
         text=args.text,
         replays=args.replays,
+        replay_of=store.resolve(DEFAULT_TENANT, args.of) if args.of else None,
         limit=args.limit,
     )
-    store = common.open_store(args)
-    try:
-        runs = store.runs(query)
-    finally:
-        store.close()
-    if args.json:
-        common.show_json([summary_document(summary) for summary in runs])
-    elif not runs and (given := [f"--{name}" for name in _FILTERS if getattr(args, name) is not None]):
-        common.console().print(f"no run matches {' and '.join(given)}")
-    else:
-        show.table(common.console(), runs)
-    return 0
 
 
 def _show(args: argparse.Namespace) -> int:
-    from runreel.cli import show
-    from runreel.runs.document import run_document
+    from runreel.cli import replays, show
+    from runreel.runs.document import replays_document, run_document
 
-    run_ = common.load(args, args.run)
+    run_, found = common.load_with_replays(args, args.run)
     if args.json:
-        common.show_json(run_document(run_, payloads=args.payloads))
+        common.show_json(run_document(run_, payloads=args.payloads) | replays_document(found))
     else:
-        show.tree(common.console(), run_, payloads=args.payloads)
+        console = common.console()
+        show.tree(console, run_, payloads=args.payloads)
+        replays.below(console, found)
     return 0
 
 
 def _flag(args: argparse.Namespace) -> int:
     from runreel.cli.flagging import flag
 
-    run_id = flag(args.home, args.run, args.reason, common.say)
+    run_id = flag(common.place(args), args.run, args.reason, common.say)
     if args.json:
         common.show_json({"run_id": run_id})
     else:
@@ -158,7 +169,7 @@ def _export(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     from runreel.cli.importing import import_paths
 
-    result = import_paths(args.home, args.paths, common.say)
+    result = import_paths(common.place(args), args.paths, common.say)
     if args.json:
         common.show_json(
             {

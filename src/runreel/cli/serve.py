@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="configuration in OpenTelemetry Collector grammar (default: built in)",
     )
-    common.add_store(parser)
+    common.add_home(parser)
     parser.add_argument(
         "--ready-file", metavar="FILE", type=Path, help="write the addresses there once requests are answered"
     )

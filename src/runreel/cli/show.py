@@ -65,10 +65,11 @@ def _prefix_length(runs: Sequence[RunSummary]) -> int:
 def _cells(run: RunSummary) -> tuple[str, ...]:
     outcome = "open" if run.open else run.outcome
     counts = (str(run.model_calls), str(run.tool_calls), str(run.retrievals))
-    return (one_line(run.run_id), _moment(run.started_ns), one_line(run.agent_id, 40), outcome, *counts, run.replayable)
+    return (one_line(run.run_id), moment(run.started_ns), one_line(run.agent_id, 40), outcome, *counts, run.replayable)
 
 
-def _moment(ns: int) -> str:
+def moment(ns: int) -> str:
+    """Return a time for people, in UTC, to the second."""
     return (iso(ns) or "unknown")[:19].replace("T", " ")
 
 
@@ -83,7 +84,7 @@ def tree(console: Console, run: Run, *, payloads: bool = False) -> None:
     if summary.retrievals:
         counts += f", {many(summary.retrievals, 'retrieval')}"
     span = max(0, run.ended_ns - run.started_ns)
-    fold(console, Text(f"  {counts}; started {_moment(run.started_ns)} UTC, took {duration(span)}"), 4)
+    fold(console, Text(f"  {counts}; started {moment(run.started_ns)} UTC, took {duration(span)}"), 4)
     for label, text in _about(run):
         fold(console, Text(f"  {label}: {text}"), 4)
     steps = _steps(console, run, payloads=payloads)
@@ -99,7 +100,9 @@ def _about(run: Run) -> list[tuple[str, str]]:
     if run.parent_run_id:
         about.append(("parent run", f"{one_line(run.parent_run_id)} ({run.parent_relation or 'linked'})"))
     if run.replay_of:
-        about.append(("replay of", one_line(run.replay_of)))
+        result = run.replay_result
+        came_to = f": {one_line(result.mode, 20)}, {one_line(result.verdict, 20)}" if result else ""
+        about.append(("replay of", f"{one_line(run.replay_of)}{came_to}"))
     if run.user_input.sha256:
         about.append(("user input", brief(run.value(run.user_input))))
     if run.final_output.sha256:

@@ -42,6 +42,8 @@ class ReadApi:
         redact: Callable[[str], str] | None = None,
         flag: Flag | None = None,
     ) -> None:
+        self.otlp_http: str | None = None
+        """Where the collector takes OTLP over HTTP, once it does: for clients that know the read API alone."""
         self._runs = runs
         self._flag = flag
         self._redact = redact
@@ -73,7 +75,7 @@ class ReadApi:
         return kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
 
     async def _health(self, _: Request) -> Response:
-        return JSONResponse({"status": "ok", "version": __version__})
+        return JSONResponse({"status": "ok", "version": __version__, "otlp_http": self.otlp_http})
 
     async def _list(self, request: Request) -> Response:
         try:

@@ -91,9 +91,8 @@ class Service:
         await pipeline.start()
 
         token = secrets.token_urlsafe(32)
-        api = await self._serve(
-            ReadApi(parts.runs, token, redact=parts.redact, flag=Flags(parts.runs, pipeline).add), taken[_READ_API]
-        )
+        reading = ReadApi(runs, token, redact=parts.redact, flag=Flags(runs, pipeline).add)
+        api = await self._serve(reading, taken[_READ_API])
         self._stack.push_async_callback(api.stop)
         receivers = await self._start_receivers(pipeline, taken)
         collector = Collector(
@@ -110,6 +109,7 @@ class Service:
             health.ready = True
         return collector
 
+        reading.otlp_http = collector.otlp_http
     def _claim_home(self) -> None:
         """Make the data folder, for its owner only; refuse it where a collector runs on it already."""
         try:

@@ -20,8 +20,10 @@ class Lock:
         """Let the folder go."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            os.ftruncate(descriptor, 0)
-            os.close(descriptor)
+            try:
+                os.ftruncate(descriptor, 0)
+            finally:
+                os.close(descriptor)
 
 
 def take(path: Path) -> Lock:
@@ -41,9 +43,19 @@ def take(path: Path) -> Lock:
     except OSError:
         os.close(descriptor)
         raise LockedError(_refusal(path, file)) from None
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, b"%d\n" % os.getpid())
-    return Lock(descriptor)
+    lock = Lock(descriptor)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, b"%d\n" % os.getpid())
+    except OSError as error:
+        lock.release()
+        raise StoreError(f"cannot use the data folder {path.parent}: {file.name}: {error.strerror}") from None
+    return lock
+
+
+def holder(path: Path) -> int | None:
+    """Return the process that has a store's folder open, as its lock says; None where there is none or it is unknown."""
+    return _pid_in(path.with_name(f"{path.name}.lock"))
 
 
 def _refusal(path: Path, file: Path) -> str:

@@ -9,6 +9,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 from runreel.errors import StoreError
@@ -16,8 +17,21 @@ from runreel.errors import StoreError
 FILE = "collector.json"
 _PATIENCE_S = 5.0
 _LAST_PID = 2**31 - 1
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        """Go nowhere else: the token, and what is not redacted yet, are for the collector alone."""
+
+
 # A collector is on loopback: a proxy from the environment must see neither its token nor what it is sent.
-LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect)
+_ELSEWHERE = urllib.request.build_opener(_NoRedirect)
+
+
+def opener(url: str) -> urllib.request.OpenerDirector:
+    """Return what opens the URL of a collector: without a proxy on this machine, as the environment says elsewhere."""
+    return LOOPBACK if is_loopback(urllib.parse.urlsplit(url).hostname or "") else _ELSEWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +100,15 @@ def _on_loopback(url: object) -> bool:
     try:
         parts = urllib.parse.urlsplit(url)
         plain = parts.scheme == "http" and not parts.path and not parts.query and parts.port is not None
-        return plain and ipaddress.ip_address(parts.hostname or "").is_loopback
+        return plain and is_loopback(parts.hostname or "")
+    except ValueError:
+        return False
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether an address is this machine's own; a name is none, but for localhost."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
 
@@ -110,6 +132,32 @@ def find(home: Path, *, say: Callable[[str], object]) -> Collector | None:
         return found
     say(f"{home / FILE} is stale: {reason}; no collector runs here")
     return None
+
+
+def reach(api: str, token: str, *, said_by: str, token_by: str) -> Collector:
+    """Return the collector whose read API is at a URL, once it has answered.
+
+    It says where it takes OTLP over HTTP. One on another machine has both under one URL, as its proxy must.
+
+    Raises StoreError that names where the URL and the token come from.
+    """
+    named = Collector(0, "", None, None, api, token)
+    try:
+        document = json.loads(_health(named))
+    except urllib.error.HTTPError as error:
+        why = f"it refuses the token from {token_by}" if error.code == HTTPStatus.UNAUTHORIZED else f"{error.code}"
+        raise StoreError(f"the collector at {api} ({said_by}) does not let us in: {why}") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise StoreError(
+            f"no collector answers at {api} ({said_by}): {reason}. Is it running, and is that its read API?"
+        ) from None
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or "version" not in document:
+        raise StoreError(f"what answers at {api} ({said_by}) is no collector's read API")
+    said = document.get("otlp_http") if is_loopback(urllib.parse.urlsplit(api).hostname or "") else api
+    return Collector(0, "", None, said if isinstance(said, str) else None, api, token)
 
 
 def stale(collector: Collector) -> str | None:
@@ -143,5 +191,5 @@ def version(collector: Collector) -> str | None:
 def _health(collector: Collector) -> bytes:
     headers = {"Authorization": f"Bearer {collector.token}"}
     request = urllib.request.Request(f"{collector.api}/api/v1/health", headers=headers)  # noqa: S310
-    with LOOPBACK.open(request, timeout=_PATIENCE_S) as answer:
+    with opener(collector.api).open(request, timeout=_PATIENCE_S) as answer:
         return bytes(answer.read())

@@ -76,6 +76,15 @@ def summary_document(summary: RunSummary) -> dict[str, Any]:
     }
 
 
+def replays_document(replays: Sequence[RunSummary]) -> dict[str, Any]:
+    """Return the field `replays` of a run that is shown: its replays, newest first, and what each came to."""
+    found = [
+        {"run_id": one.run_id, "started_at": iso(one.started_ns), "replay_result": result_document(one.replay_result)}
+        for one in replays
+    ]
+    return {"replays": found}
+
+
 def result_document(result: ReplayResult | None) -> dict[str, Any] | None:
     """Return the JSON object of what a replay came to."""
     if result is None:

@@ -21,9 +21,10 @@ _PATIENCE_S = 60.0
 class RemoteRuns:
     """A RunStore over HTTP. Each call is one request; a run comes as a reel and is verified and assembled here."""
 
-    def __init__(self, api: str, token: str) -> None:
+    def __init__(self, api: str, token: str, token_by: str = discovery.FILE) -> None:
         self._api = api.rstrip("/")
         self._token = token
+        self._token_by = token_by
 
     def runs(self, query: RunQuery) -> Sequence[RunSummary]:
         """List runs, newest first."""
@@ -96,30 +97,30 @@ class RemoteRuns:
     def _bytes(self, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(self._api + path, body, {"Authorization": f"Bearer {self._token}"})  # noqa: S310
         try:
-            with discovery.LOOPBACK.open(request, timeout=_PATIENCE_S) as answer:
+            with discovery.opener(self._api).open(request, timeout=_PATIENCE_S) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
-            raise _failure(error) from None
+            raise self._failure(error) from None
         except (OSError, http.client.HTTPException) as error:
             raise StoreError(f"the collector at {self._api} does not answer ({error}): is it still running?") from None
 
-
-def _failure(error: urllib.error.HTTPError) -> Exception:
-    try:
-        text = str(json.loads(error.read())["error"])
-    except (ValueError, KeyError, TypeError):
-        text = f"the collector answered {error.code}"
-    match error.code:
-        case HTTPStatus.NOT_FOUND:
-            return NotFoundError(text)
-        case HTTPStatus.CONFLICT:
-            return UsageError(text)
-        case HTTPStatus.UNPROCESSABLE_ENTITY:
-            return CorruptError(text)
-        case HTTPStatus.UNAUTHORIZED:
-            return StoreError("the collector refuses the token in collector.json: was it started again?")
-        case _:
-            return StoreError(text)
+    def _failure(self, error: urllib.error.HTTPError) -> Exception:
+        try:
+            text = str(json.loads(error.read())["error"])
+        except (ValueError, KeyError, TypeError):
+            text = f"the collector answered {error.code}"
+        match error.code:
+            case HTTPStatus.NOT_FOUND:
+                return NotFoundError(text)
+            case HTTPStatus.CONFLICT:
+                return UsageError(text)
+            case HTTPStatus.UNPROCESSABLE_ENTITY:
+                return CorruptError(text)
+            case HTTPStatus.UNAUTHORIZED:
+                text = f"the collector at {self._api} refuses the token from {self._token_by}: was it started again?"
+                return StoreError(text)
+            case _:
+                return StoreError(text)
 
 
 def _quoted(text: str) -> str:
