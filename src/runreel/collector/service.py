@@ -91,7 +91,7 @@ class Service:
         await pipeline.start()
 
         token = secrets.token_urlsafe(32)
-        reading = ReadApi(runs, token, redact=parts.redact, flag=Flags(runs, pipeline).add)
+        reading = ReadApi(parts.runs, token, redact=parts.redact, flag=Flags(parts.runs, pipeline).add)
         api = await self._serve(reading, taken[_READ_API])
         self._stack.push_async_callback(api.stop)
         receivers = await self._start_receivers(pipeline, taken)
