@@ -9,7 +9,8 @@ from typing import Any
 
 from runreel.processors.redact import Redactor, RedactSettings, TenantKey
 
-KEY = TenantKey("test", b"0123456789abcdef0123456789abcdef")
+KEY = TenantKey("", b"0123456789abcdef0123456789abcdef")
+"""A key without an id, so that records are not marked with it."""
 
 
 @lru_cache(maxsize=8)

@@ -46,6 +46,9 @@ RESULT_VALUE: Final = "replay.result.value"  # the value as typed JSON, where it
 UNRECORDED: Final = "replay.unrecorded"  # what could not be recorded, as texts `field: type`
 RECORDER_LOSSES: Final = "replay.recorder.losses"  # what the recorder says that it could not do
 SENSITIVE: Final = "replay.sensitive"  # JSON pointers into arguments and result: these values are sensitive
+SENSITIVE_TOOLS: Final = (
+    "replay.sensitive.tools"  # the same of an agent's tools, as texts `tool pointer`, on every span
+)
 
 # model calls
 LLM_REQUEST_EXTRA: Final = "replay.llm.request.extra"  # JSON object: request parameters the conventions lack

@@ -239,7 +239,7 @@ def test_a_spot_over_a_border_would_go_from_both_texts() -> None:
         def spots(self, text: str, *args: object) -> list[Spot]:
             return [Spot(text.index("x"), text.index("y") + 1, "secret", "token", "", ("SECRET:token",))]
 
-    texts = redactor()._values._texts
+    texts = redactor()._whole._texts
     search, texts._search = texts._search, Crossing.__new__(Crossing)
     try:
         found = texts._plain(["a x1", "2", "3y b"], [NO_CONTEXT] * 3, 0, Budget(1.0))

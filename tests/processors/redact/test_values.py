@@ -10,7 +10,7 @@ CARD = 4242424242424242
 
 
 def value(item: Value, name: str = "v") -> Value:
-    return redactor()._values.value(item, name, Counter())
+    return redactor()._whole.values.value(item, name, Counter())
 
 
 def test_texts_at_every_depth_of_lists_and_maps_are_redacted() -> None:
@@ -30,7 +30,16 @@ def test_other_values_pass_through() -> None:
 
 def test_bytes_that_are_text_are_redacted_as_bytes() -> None:
     assert value(b"mail bob@example.com") == redact("mail bob@example.com").encode()
-    assert value(b"\x89PNG\xff bob@example.com") == b"\x89PNG\xff bob@example.com"
+    picture = b"\x89PNG" + bytes(range(256)) + b"\xff bob@example.com"
+    assert value(picture) == picture
+
+
+@pytest.mark.parametrize("codec", ["latin-1", "utf-16", "utf-16-le", "utf-16-be"])
+def test_bytes_that_are_text_in_another_encoding_stay_in_it(codec: str) -> None:
+    left = value("caf\u00e9 bob@example.com".encode(codec))
+
+    assert isinstance(left, bytes)
+    assert left.decode(codec) == f"caf\u00e9 {redact('bob@example.com')}"
 
 
 @pytest.mark.parametrize("number", [CARD, float(CARD)])
@@ -82,8 +91,10 @@ def test_identifiers_are_not_searched_for_persons_but_for_secrets() -> None:
 def test_what_is_found_is_counted() -> None:
     counts: Counter[str] = Counter()
 
-    redactor()._values.value({"a": "bob@example.com, +1 202-555-0143, bob@example.com", "password": "x"}, "v", counts)
-    redactor()._values.value(json.dumps({"token": "abc", "n": CARD}), "v", counts)
+    redactor()._whole.values.value(
+        {"a": "bob@example.com, +1 202-555-0143, bob@example.com", "password": "x"}, "v", counts
+    )
+    redactor()._whole.values.value(json.dumps({"token": "abc", "n": CARD}), "v", counts)
 
     assert counts == {"EMAIL": 2, "PHONE": 1, "SECRET:password": 1, "SECRET:token": 1, "CARD": 1}
 

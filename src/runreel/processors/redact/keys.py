@@ -1,5 +1,6 @@
 """The key of a tenant: what makes its tokens stable, and worthless without it."""
 
+import hmac
 import json
 import os
 import re
@@ -22,6 +23,10 @@ class TenantKey:
 
     key_id: str
     secret: bytes = field(repr=False)
+
+    def of_run(self, run: str) -> "TenantKey":
+        """Return the key of one run: its tokens say nothing about any other run. The id stays that of the tenant's."""
+        return TenantKey(self.key_id, hmac.digest(self.secret, b"runreel run\0" + run.encode(), "sha256"))
 
 
 def load_key(home: Path, tenant: str) -> TenantKey:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from runreel.processors.redact.classes import Rule
 from runreel.processors.redact.detect import DEFAULT_ENTITIES, DEFAULT_REGIONS
 
 RULES_VERSION = "1"
@@ -21,6 +22,8 @@ class RedactSettings:
         token_digits: Hexadecimal digits of a token, 8 to 64.
         budget_s, budget_s_per_mb: CPU time that one value may take, and what a megabyte of it adds. A value that needs
             more is withheld. Ordinary text needs 0.1 s per megabyte, a table of nothing but phone numbers 8 s.
+        scope: Where the same value is the same token: in all runs of a tenant, or within a run (a trace) only.
+        classes: What is declared about values of tools, attributes and sources.
         memo_size: How many texts the edits are remembered of; and how many places and edits of histories that grow.
     """
 
@@ -31,4 +34,6 @@ class RedactSettings:
     token_digits: int = 8
     budget_s: float = 5.0
     budget_s_per_mb: float = 15.0
+    scope: Literal["tenant", "run"] = "tenant"
+    classes: tuple[Rule, ...] = ()
     memo_size: int = 100_000

@@ -8,7 +8,6 @@ from functools import lru_cache
 from itertools import accumulate, islice, takewhile
 from typing import NamedTuple
 
-from runreel.canonical.tokens import make_token
 from runreel.processors.redact import jsontext
 from runreel.processors.redact.budget import Budget
 from runreel.processors.redact.edits import Edit, Edits, apply, json_escaped
@@ -19,6 +18,7 @@ from runreel.processors.redact.names import SHORTEST_NUMBER, numbers_are, person
 from runreel.processors.redact.search import Search, Spot
 from runreel.processors.redact.settings import RULES_VERSION, RedactSettings
 from runreel.processors.redact.suppress import NO_CONTEXT, Context, context
+from runreel.processors.redact.tokens import Tokens
 from runreel.semconv.pem import LIMIT, key_lines
 from runreel.semconv.secret_names import sensitive_key
 from runreel.semconv.secrets import MARKS, find_secrets
@@ -56,9 +56,8 @@ class _Piece(NamedTuple):
 class Texts:
     """Finds the edits of texts, and remembers them. Thread-safe. Whatever a detector raises passes through."""
 
-    def __init__(self, key: bytes, settings: RedactSettings, search: Search) -> None:
-        self._key = key
-        self._digits = settings.token_digits
+    def __init__(self, tokens: Tokens, settings: RedactSettings, search: Search) -> None:
+        self._tokens = tokens
         self._search = search
         version = f"{RULES_VERSION} {settings!r}"
         self._memo: Memo[Edits] = Memo(settings.memo_size, version)
@@ -76,7 +75,7 @@ class Texts:
 
     def token(self, entity: str, text: str) -> str:
         """Return the token of a personal value."""
-        return make_token(self._key, entity, text, self._digits)
+        return self._tokens.token(entity, text)
 
     def _text(self, text: str, name: str, depth: int, budget: Budget) -> Edits:
         if len(text) < 3:

@@ -32,8 +32,9 @@ T = TypeVar("T", Resource, Scope)
 class Walk:
     """One batch on its way through the redactor. Used once, by one thread."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, key_id: str = "") -> None:
         self._values = values
+        self._key_id = key_id
         self._counts: Counter[str] = Counter()
         # Spans of one request share their resource and scope: each is redacted once, and still shared afterwards.
         self._shared: dict[int, tuple[Resource | Scope, Resource | Scope, tuple[str, ...]]] = {}
@@ -51,6 +52,7 @@ class Walk:
 
     def _span(self, span: Span) -> Span:
         self._marks = []
+        made = self._made()
         clean = replace(
             span,
             name=self._text(span.name, "name"),
@@ -62,10 +64,12 @@ class Walk:
             events=tuple(self._event(event, f"events/{place}") for place, event in enumerate(span.events)),
             links=tuple(self._link(link, f"links/{place}") for place, link in enumerate(span.links)),
         )
+        self._name_key(made)
         return replace(clean, marks=self._all_marks(span.marks))
 
     def _log(self, event: LogEvent) -> LogEvent:
         self._marks = []
+        made = self._made()
         clean = replace(
             event,
             event_name=self._text(event.event_name, "event_name"),
@@ -75,7 +79,19 @@ class Walk:
             resource=self._common(event.resource, "resource"),
             scope=self._common(event.scope, "scope"),
         )
+        self._name_key(made)
         return replace(clean, marks=self._all_marks(event.marks))
+
+    def _made(self) -> int:
+        """Return how many tokens were made so far, and those base64 texts that may hold one."""
+        return sum(
+            count for label, count in self._counts.items() if not label.startswith("SECRET:") and label != FAILURES
+        )
+
+    def _name_key(self, made: int) -> None:
+        """Say on a record which key made its tokens: keys are changed, and old tokens must still be proved."""
+        if self._key_id and self._made() > made:
+            self._marks.append(f"key:{self._key_id}")
 
     def _event(self, event: Event, path: str) -> Event:
         name = self._text(event.name, f"{path}/name")
@@ -90,6 +106,7 @@ class Walk:
         known = self._shared.get(id(item))
         if known is None:
             outer, self._marks = self._marks, []
+            made = self._made()
             clean: Resource | Scope = replace(
                 item,
                 attributes=self._attributes(item.attributes, f"{path}/attributes"),
@@ -101,6 +118,7 @@ class Walk:
                     name=self._text(clean.name, f"{path}/name"),
                     version=self._text(clean.version, f"{path}/version"),
                 )
+            self._name_key(made)
             known = self._shared[id(item)] = (item, clean, tuple(self._marks))
             self._marks = outer
         self._marks += known[2]
