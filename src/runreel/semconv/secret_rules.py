@@ -100,8 +100,9 @@ def _listed(name: str, bodies: Mapping[str, str]) -> Rule:
 
 
 _AWS = r"(?:AKIA|ASIA|ABIA|ACCA)"
+_AWS_ID = re.compile(f"{_AWS}[A-Z0-9]{{16}}")
 _AWS_PAIR = re.compile(
-    rf"(?<![A-Za-z0-9]){_AWS}[A-Z0-9]{{16}}[\s,;:|\"'/\\]{{1,8}}(?:[\w ]{{0,40}}[=:,][\s\"'\\]{{0,6}})?"
+    rf"{_AWS}[A-Z0-9]{{16}}[\s,;:|\"'/\\]{{1,8}}(?:[\w ]{{0,40}}[=:,][\s\"'\\]{{0,6}})?"
     r"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 )
 _RANDOM = 3.5  # bits a character: forty of base 64 have about 4.7, words and hashes fewer than 4
@@ -109,8 +110,13 @@ _RANDOM = 3.5  # bits a character: forty of base 64 have about 4.7, words and ha
 
 def _find_aws_secrets(text: str, pos: int) -> Iterator[Span]:
     """Yield the secret that stands beside its id, as in the files that one downloads with the pair in them."""
-    for match in _AWS_PAIR.finditer(text, pos):
-        if entropy(match[1]) > _RANDOM:
+    return _aws_secrets_near(text, [match.span() for match in _AWS_ID.finditer(text, pos)])
+
+
+def _aws_secrets_near(text: str, hits: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    for start in sorted({start for start, _ in hits}):
+        match = _AWS_PAIR.match(text, start)
+        if match is not None and entropy(match[1]) > _RANDOM:
             yield (*match.span(1), "aws-secret-key")
 
 
@@ -287,7 +293,9 @@ RULES: tuple[Rule, ...] = (
         r"\.atlasv1\.[A-Za-z0-9_\-]{40}",
     ),
     _searched("airtable-token", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}", ("pat",), r"pat[A-Za-z0-9]{14}\.[0-9a-f]{16}"),
-    Rule("aws-secret-key", _find_aws_secrets, ("akia", "asia"), f"{_AWS}[A-Z0-9]{{16}}"),
+    Rule(
+        "aws-secret-key", _find_aws_secrets, ("akia", "asia", "abia", "acca"), _AWS_ID.pattern, near=_aws_secrets_near
+    ),
     _searched(
         "url-userinfo",
         r":(?:\\?/){2}([^\s/?#\"'`<>\\:@\0\1]{0,128}:[^\s/?#\"'`<>\\\0\1]{1,256})@",

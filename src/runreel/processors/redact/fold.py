@@ -19,16 +19,23 @@ _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 # Escapes that broken JSON, URLs and HTML leave in a text. Several backslashes: JSON in JSON. Each alternative starts
 # with its literal, the look-behind (no backslash before the first) behind it: five times quicker than before it.
 _FIRST_BACKSLASH = r"\\(?<!\\\\)\\*+"
+_ENTITIES = {
+    "commat": "@", "period": ".", "lowbar": "_", "hyphen": "-", "dash": "-", "plus": "+", "colon": ":", "sol": "/",
+    "equals": "=", "nbsp": " ", "ensp": " ", "emsp": " ", "thinsp": " ", "shy": "", "zwj": "", "zwnj": "",
+    "quot": '"', "apos": "'", "lt": "<", "gt": ">", "lpar": "(", "rpar": ")", "num": "#", "percnt": "%", "semi": ";",
+    "comma": ",", "Tab": "\t", "NewLine": "\n", "amp": "&",
+}  # fmt: skip
 _CODES = (
     _FIRST_BACKSLASH
     + r"(?:u[dD][89abAB][0-9a-fA-F]{2}\\++u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|/)"
-    r"|%[0-7][0-9a-fA-F]|&(?:#64|#x40|commat);"
+    r"|%(?:25){0,6}[0-7][0-9a-fA-F]"
+    r"|&(?:amp;){0,6}(?:#0{0,8}[0-9]{1,7};?|#[xX]0{0,8}[0-9a-fA-F]{1,6};?|(?:" + "|".join(_ENTITIES) + "|amp);)"
 )
 _CODED_ASCII = re.compile(_CODES)
 _CODED = re.compile(f"[{_INVISIBLE}]+|{_CODES}")
 _CODED_BEYOND = re.compile(f"[{_INVISIBLE}{_INVISIBLE_BEYOND}]+|{_CODES}")
 _MAYBE_CODED = re.compile(rf"[\\%&{_INVISIBLE}]")
-_HEX = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|%([0-9a-fA-F]{2})")
+_HEX = re.compile(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})")
 _BREAK = re.compile(_FIRST_BACKSLASH + "[nrt]")
 # Dashes that join words too: only between digits are they hyphens.
 _NUMBER_DASH = re.compile("(?<=[0-9])[\u2012\u2013\u2212](?=[0-9])")
@@ -118,13 +125,26 @@ def _decoded(code: str) -> str | None:
     if code[0] not in "\\%&":
         return ""
     if code[0] == "&":
-        return "@"
-    if code[-1] == "/" and code[0] == "\\":
+        return _entity(code.rstrip(";").rpartition(";")[2].lstrip("&"))
+    if code[0] == "%":
+        return _plain(int(code[-2:], 16))
+    if code[-1] == "/":
         return "/"
-    numbers = [int(first or second or third, 16) for first, second, third in _HEX.findall(code)]
+    numbers = [int(first or second, 16) for first, second in _HEX.findall(code)]
     if len(numbers) == 2:
         return "a"  # a surrogate pair: a character beyond the plane, never part of a finding
-    char = aligned(chr(numbers[0]))
+    return _plain(numbers[0])
+
+
+def _entity(name: str) -> str | None:
+    if name[0] != "#":
+        return _ENTITIES[name]
+    number = int(f"0{name[1:]}", 16) if name[1] in "xX" else int(name[1:])
+    return _plain(number) if number < 0x110000 else None
+
+
+def _plain(number: int) -> str:
+    char = aligned(chr(number))
     if re.match(f"[{_INVISIBLE}]", char):
         return ""
     return char if char not in "\0\1" else " "

@@ -105,16 +105,17 @@ class Search:
         return secrets + self._personal(rest, hits, where, budget)
 
     def _compact_pass(self, view: fold.View, where: Where, budget: Budget) -> list[Spot]:
-        hits = self._scanner.scan(fold.one_byte(view.text))
+        plain = masked(view.text)  # `&lt;EMAIL_7f3a9c02&gt;` is a mark there
+        hits = self._scanner.scan(fold.one_byte(plain))
         if not hits:
             return []
 
         def where_there(offset: int) -> tuple[Context, int, int]:
             context, _, _ = where(view.back(offset, offset + 1)[0])
-            return context, view.text.rfind(LIMIT, 0, offset) + 1, len(view.text)
+            return context, plain.rfind(LIMIT, 0, offset) + 1, len(plain)
 
         out = []
-        for spot in self._pass(view.text, hits, [], where_there, budget):
+        for spot in self._pass(plain, hits, [], where_there, budget):
             start, end = view.back(spot.start, spot.end)
             out.append(spot._replace(start=start, end=end))
         return out
@@ -165,7 +166,7 @@ class Search:
         for run in encoded.runs(base, hits):
             clean = None if run.text is None else decoded(run.text)
             if clean is not None:
-                value = encoded.encode(clean, base[run.start : run.end])
+                value = encoded.encode(run, clean, base[run.start : run.end])
                 spots.append(Spot(run.start, run.end, "base64", "", value, ("base64",)))
             elif run.text is None:
                 (pictures if run.sure else binary).append((run.start, run.end))

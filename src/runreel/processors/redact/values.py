@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from itertools import takewhile
 
 from runreel.processors.redact.budget import Budget, Clock
+from runreel.processors.redact.bytetext import readable
 from runreel.processors.redact.edits import Edits, apply
 from runreel.processors.redact.jsontext import SCHEMA_TYPES
 from runreel.processors.redact.names import is_structural
@@ -85,12 +86,9 @@ class Values:
         return apply(text, edits)
 
     def _bytes(self, data: bytes, name: str, counts: Counter[str], budget: Budget) -> bytes:
-        """Bytes that are text are redacted as text; others are a picture or the like."""
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
-            return data
-        return self._text(text, name, counts, budget).encode()
+        """Bytes that are text, in whatever encoding, are redacted as text; others are a picture or the like."""
+        read = readable(data)
+        return data if read is None else read.encode(self._text(read.text, name, counts, budget))
 
     def _number(self, number: float, name: str, counts: Counter[str], budget: Budget) -> Value:
         """A card number may come as an integer, or as a float. What replaces it is a text: that it was one is lost."""
