@@ -5,7 +5,6 @@ import importlib.util
 import json
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -51,12 +50,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="kill the agent after so long")
     parser.add_argument(
-        "--break-at",
-        type=int,
-        metavar="STEP",
-        help="open pdb in the agent's code where it asks for this recorded step; there is no time limit then",
-    )
-    parser.add_argument(
         "--no-store", action="store_true", help="do not keep what the agent records of itself while it is replayed"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON; the agent prints to stderr")
@@ -72,9 +65,6 @@ def run(args: argparse.Namespace) -> int:
     recorded = common.load(args, args.run)
     key, clean = _redaction(args, recorded.tenant)
     common.end_in_order()
-    if args.break_at is not None:
-        # Ctrl-C is for pdb and the agent, which share our terminal. A handler: what is ignored would be inherited.
-        signal.signal(signal.SIGINT, lambda *_: None)
     replayed = replay(
         recorded,
         args.agent,
@@ -92,12 +82,11 @@ def run(args: argparse.Namespace) -> int:
         common.show_json(report.document(replayed, clean) | where)
     else:
         report.render(replayed, common.console(), clean)
-    return replayed.exit_status
         line = _where(args.run if Path(args.run).is_file() else replayed.of, _kept(args, replayed))
         fold(common.console(), Text(f"  {line}", "dim"), 4)
+    return replayed.exit_status
 
 
-def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Callable[[str], str] | None]:
 def _kept(args: argparse.Namespace, replayed: "Replayed") -> "Stored":
     """Store what the agent recorded of itself, unless that is not wanted."""
     from runreel.replay.storing import Stored, store
@@ -112,6 +101,7 @@ def _where(of: str, kept: "Stored") -> str:
     return f"stored as run {one_line(kept.run_id, 1000)}; {one_line(command, 2000)}"
 
 
+def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Callable[[str], str] | None]:
     """Return the key that the run was recorded with, where this machine has it, and what redacts live text with it.
 
     A run read from a reel may come from anywhere: its tokens are unified unproved, unless a key is given on purpose.
@@ -121,6 +111,7 @@ def _where(of: str, kept: "Stored") -> str:
     from runreel.processors.redact.keys import VARIABLE
     from runreel.runs.places import remote_runs, running
 
+    where = common.place(args)
     given = VARIABLE in os.environ
     is_reel = Path(args.run).is_file()
     stored = (where.home / "keys" / f"{tenant}.json").is_file() and not is_reel
