@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from runreel.canonical import make_ref
 from runreel.runs import about
+from runreel.runs.carried import carried
 from runreel.runs.copies import Settled, revision, settle, settle_logs
 from runreel.runs.cuts import spread_cuts
 from runreel.runs.decisions import decide, hand_over, merged
@@ -106,9 +107,7 @@ class _Payloads:
 
 def _drafts(settled: Sequence[Settled], events: Sequence[LogEvent], tree: Tree, memo: Memo) -> list[Draft]:
     """Read every span with its log events; link each step to the nearest step above it."""
-    joined: dict[tuple[str, str], list[LogEvent]] = {}
-    for log in events:
-        joined.setdefault((log.trace_id, log.span_id), []).append(log)
+    joined = carried(settled, events)
     drafts: dict[tuple[str, str], Draft] = {}
     for one in settled:
         ids = (one.span.key.trace_id, one.span.key.span_id)

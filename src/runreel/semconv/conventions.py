@@ -46,7 +46,9 @@ _SENDERS: Final = (
     "gen_ai.handoff.to_agent",
     "gen_ai.openai.api_base",
     "gen_ai.request.user",
+    "gen_ai.sdk.version",
     "gen_ai.serialized.name",
+    "gen_ai.tool.args",
     "gen_ai.tool.json_schema",
     "gen_ai.tool.status",
     "gen_ai.tool.version",
@@ -149,7 +151,7 @@ _SCOPES: Final = re.compile(
     r"(?:openinference|opentelemetry)\.(?:instrumentation|util)\.|(?:langfuse-sdk|langsmith|ai|runreel(?:\..*)?|"
     r"gcp\.vertex\.agent|pydantic-ai|strands\.telemetry\.tracer|agent_framework|semantic_kernel\..*|crewai(?:\..*)?|"
     r"Microsoft\.SemanticKernel.*|llamaindex\.opentelemetry\.tracer|com\.anthropic\.claude_code\..*|fastmcp|mcp|"
-    r"com\.anthropic\.sdk\..*|mcp-python-sdk|openlit\.otel\.tracing|litellm|genkit-tracer|genkit)$"
+    r"com\.anthropic\.sdk\..*|mcp-python-sdk|openlit\..*|litellm|genkit-tracer|genkit)$"
 )
 _VERSION: Final = re.compile(r"/([0-9]{1,6})\.([0-9]{1,6})(?:\.[0-9]{1,6})?(?:-[\w.]+)?/?$", re.ASCII)
 

@@ -9,12 +9,13 @@ from runreel.semconv.content import nothing_said
 from runreel.semconv.dialect import Dialect, read_source
 from runreel.semconv.dialects import DIALECTS, OWN, STANDARD
 from runreel.semconv.providers import provider
-from runreel.semconv.registry import FieldType, fields_of
+from runreel.semconv.registry import BY_KEY, FieldType, fields_of
 from runreel.semconv.unusual import news
 from runreel.semconv.usage import TOTALS, including_cache
 from runreel.semconv.view import ABSENT, EXCEPTION_EVENT, Found, Memo, View, best, event_name, nothing
 from runreel.values import Kind, StepError, Value
 
+_PLAIN: Final = ("text", "texts", "integer", "number", "boolean")
 _SAID: Final = ("llm.input", "llm.output")
 _GROUPS: Final = ("params", "usage", "contract")
 _CHAINS: Final[dict[str, tuple[Dialect, ...]]] = {}
@@ -131,7 +132,10 @@ def _scalars(view: View, dialect: Dialect, kind: Kind) -> Iterator[tuple[str, Va
             if value is not None:
                 flat[one.name] = value
     for asked in chain(dialect):
-        for key, value in asked.extras(view, kind).items():
+        for key, raw in asked.extras(view, kind).items():
+            known = BY_KEY.get(f"{kind}.{key}")
+            plain = known is not None and not known.derived and known.type in _PLAIN
+            value = coerce(known.type, raw, view.memo) if known is not None and plain else raw
             if not nothing(value) and key not in flat and not _hidden(dialect, asked, f"{kind}.{key}"):
                 flat[key] = value
     extra = flat.pop("params.extra", None)

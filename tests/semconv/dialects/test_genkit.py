@@ -5,7 +5,7 @@ import pytest
 from runreel.semconv.reading import Reading, read
 from runreel.semconv.view import View
 from runreel.values import Value
-from span_kit import make_span
+from span_kit import capture, make_span, runs_of
 
 ASKED = {
     "messages": [
@@ -89,3 +89,35 @@ def test_what_is_of_another_shape_is_absent_and_what_was_cut_is_cut() -> None:
     cut = read(View(make_span({"genkit:metadata:subtype": "model", "genkit:input": '{"messages": ['})))
 
     assert (odd.input.state, odd.output.state, cut.input.state) == ("absent", "absent", "cut")
+
+
+def test_a_newer_tools_result_stands_under_its_output() -> None:
+    found = one("tool.v2", {"city": "Oslo"}, {"output": "rain", "content": []}, "rain")
+
+    assert (found.kind, found.name, found.input.value, found.output.value) == ("tool", "rain", {"city": "Oslo"}, "rain")
+    assert one("tool", {}, {"output": "rain"}).output.value == {"output": "rain"}
+    assert one("tool.v2", "Oslo", [1]).output.value == (1,)
+
+
+def test_texts_that_flows_are_given_and_give_come_without_the_quotes_of_their_json() -> None:
+    found = one("flow", "hello", "bye")
+
+    assert (found.kind, found.input.value, found.output.value) == ("agent", "hello", "bye")
+
+
+def test_pythons_genkit_counts_in_floats_and_names_the_model_that_answered() -> None:
+    usage = {"inputTokens": 72.0, "outputTokens": 85.0, "thoughtsTokens": 5.0}
+    raw = {"model": "m-2025", "id": "r1", "systemFingerprint": "fp"}
+
+    fields = one("model", ASKED, {**ANSWERED, "usage": usage, "raw": raw}, "openai/m").fields
+
+    assert fields["usage"] == {"input_tokens": 72, "output_tokens": 90, "reasoning": 5}
+    assert (fields["model"], fields["response_id"], fields["system_fingerprint"]) == ("m-2025", "r1", "fp")
+
+
+def test_a_real_export_is_a_run_of_three_calls_of_each_sort() -> None:
+    (run,) = runs_of(*capture("genkit/flow"))
+
+    assert [step.kind for step in run.steps] == ["agent", "llm", "tool", "tool", "llm", "tool", "llm"]
+    assert not any(step.synthesised for step in run.steps)
+    assert str(run.value(run.user_input)).startswith("[scenario:weather] Hi")

@@ -3,7 +3,7 @@ import pytest
 from runreel.semconv.reading import Reading, read
 from runreel.semconv.view import View
 from runreel.values import Value
-from span_kit import make_event, make_span, runs_of
+from span_kit import capture, make_event, make_span, of_kind, runs_of
 
 CALL: dict[str, Value] = {
     "gen_ai.system": "openai",
@@ -57,4 +57,18 @@ def test_a_limit_that_was_set_is_kept() -> None:
 def test_without_content_the_setting_is_named() -> None:
     (run,) = runs_of((make_span(CALL, scope="openlit.otel.tracing"),))
 
-    assert all("CAPTURE_MESSAGE_CONTENT=true" in gap.fix for gap in run.gaps if gap.field in ("input", "output"))
+    fixes = [gap.fix for gap in run.gaps if gap.field in ("input", "output")]
+    assert fixes
+    assert all("unset OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in fix for fix in fixes)
+
+
+def test_a_real_export_holds_its_system_message_once_and_leaves_other_scopes_theirs() -> None:
+    (run,) = runs_of(*capture("openlit/on"))
+
+    first, *_ = of_kind(run, "llm")
+    asked = run.value(first.input)
+    assert isinstance(asked, tuple)
+    assert [one["role"] for one in asked] == ["system", "user"]  # type: ignore[index,call-overload]
+    assert {step.dialect for step in of_kind(run, "llm")} == {"openlit"}
+    assert {step.dialect for step in of_kind(run, "tool")} == {"otel"}
+    assert not any("unknown" in step.fields for step in run.steps)

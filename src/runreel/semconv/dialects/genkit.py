@@ -14,6 +14,7 @@ _IN: Final = "genkit:input"
 _OUT: Final = "genkit:output"
 _NAME: Final = "genkit:name"
 SUBTYPE: Final = "genkit:metadata:subtype"
+_V2: Final = ".v2"  # newer tools: their result stands under `output`, beside parts for the model
 _KINDS: Final[Mapping[str, Kind]] = {
     "model": "llm",
     "embedder": "llm",
@@ -40,7 +41,7 @@ def _claims(view: View) -> bool:
 
 def _kind(view: View) -> tuple[Kind, str] | None:
     for key in (SUBTYPE, "genkit:type"):
-        named = view.text(key)
+        named = view.text(key).removesuffix(_V2)
         if named in _KINDS:
             return _KINDS[named], key
     return None
@@ -104,8 +105,15 @@ def _definitions(view: View) -> Found:
 
 
 def _tool_output(view: View) -> Found:
-    """The result; a text is written as JSON too, in quotes."""
-    found = read_keys(view, (_OUT,), "json")
+    found = _value(view, _OUT)
+    if view.text(SUBTYPE).endswith(_V2) and isinstance(found.value, Mapping) and "output" in found.value:
+        return replace(found, value=found.value["output"])
+    return found
+
+
+def _value(view: View, key: str) -> Found:
+    """A value; a text is written as JSON too, in quotes."""
+    found = read_keys(view, (key,), "json")
     if isinstance(found.value, str) and found.state == "whole":
         ok, parsed = view.memo.parse(found.value)
         return replace(found, value=parsed) if ok else found
@@ -146,12 +154,15 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
         return {"name": name}
     provider, slash, model = name.partition("/")
     asked, answer = _json(view, _IN)[1], _json(view, _OUT)[1]
-    counts = answer.get("usage")
-    usage: Mapping[str, Value] = counts if isinstance(counts, Mapping) else {}
+    usage = _map(answer, "usage")
     thought = usage.get("thoughtsTokens")
     written = usage.get("outputTokens")
+    raw = _map(answer, "raw") or _map(answer, "custom")
     out: dict[str, Value] = {
         "model_requested": model if slash else name,
+        "model": raw.get("model"),
+        "response_id": raw.get("id"),
+        "system_fingerprint": raw.get("systemFingerprint"),
         "provider": provider if slash else None,
         "finish_reasons": tuple(one for one in (answer.get("finishReason"),) if isinstance(one, str)),
         "operation": "embeddings" if view.text(SUBTYPE) == "embedder" else "chat",
@@ -160,13 +171,18 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
         "usage.cache_read": usage.get("cachedContentTokens"),
         "usage.reasoning": thought,
     }
-    if isinstance(written, int) and isinstance(thought, int):
+    if isinstance(written, int | float) and isinstance(thought, int | float):  # Python's Genkit counts in floats
         out["usage.output_tokens"] = written + thought
     config = asked.get("config")
     for key, value in config.items() if isinstance(config, Mapping) else ():
         if key not in _NOT_PARAMS:
             out[f"params.{_RENAMED.get(key, key)}"] = value
     return out
+
+
+def _map(whole: Mapping[str, Value], key: str) -> Mapping[str, Value]:
+    inner = whole.get(key)
+    return inner if isinstance(inner, Mapping) else {}
 
 
 _ALWAYS = (
@@ -183,12 +199,12 @@ DIALECT = Dialect(
         "run.agent_id": ("genkit:metadata:flow:name",),
     },
     contents={
-        "agent.input": Source((_IN,), "json"),
-        "agent.output": Source((_OUT,), "json"),
+        "agent.input": Source((_IN,), read=lambda view: _value(view, _IN)),
+        "agent.output": Source((_OUT,), read=lambda view: _value(view, _OUT)),
         "llm.input": Source((_IN,), read=_input),
         "llm.output": Source((_OUT,), read=_output),
         "llm.tool_definitions": Source((_IN,), read=_definitions),
-        "tool.input": Source((_IN,), "json"),
+        "tool.input": Source((_IN,), read=lambda view: _value(view, _IN)),
         "tool.output": Source((_OUT,), read=_tool_output),
         "retrieval.input": Source((_IN,), read=_query),
         "retrieval.output": Source((_OUT,), read=_documents),
@@ -198,6 +214,9 @@ DIALECT = Dialect(
         "agent.name": (_NAME,),
         "tool.name": (_NAME,),
         "retrieval.name": (_NAME,),
+        "llm.model": (_OUT,),
+        "llm.response_id": (_OUT,),
+        "llm.system_fingerprint": (_OUT,),
         "llm.model_requested": (_NAME,),
         "llm.provider": (_NAME,),
         "llm.finish_reasons": (_OUT,),
@@ -209,5 +228,4 @@ DIALECT = Dialect(
         "llm.usage.reasoning": (_OUT,),
     },
     switches=(Switch("genkit-tracer", _ALWAYS, _ALWAYS),),
-    verified=False,
 )

@@ -22,9 +22,7 @@ _LINE: Final = re.compile(r"^(system|developer|user|assistant|tool): ", re.MULTI
 def _claims(view: View) -> bool:
     if view.span.scope.name.startswith(SCOPE) or "gen_ai.endpoint" in view.span.attributes:
         return True
-    return view.span.resource.attributes.get("telemetry.sdk.name") == SCOPE and any(
-        key.startswith("gen_ai.") for key in view.span.attributes
-    )
+    return view.span.attributes.get("telemetry.sdk.name") == SCOPE
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:
@@ -77,7 +75,10 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
     return {"params.max_tokens": limit if isinstance(limit, int) and limit > 0 else None}
 
 
-_ON = "set OPENLIT_CAPTURE_MESSAGE_CONTENT=true at the sender, or capture_message_content=True in openlit.init"
+_ON = (
+    "unset OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT at the sender (`false` switches content off), and leave "
+    "capture_message_content=True, its default, in openlit.init"
+)
 
 DIALECT = Dialect(
     name="openlit",
@@ -93,5 +94,4 @@ DIALECT = Dialect(
     coded={"llm.params.max_tokens": ("gen_ai.request.max_tokens",)},
     switches=(Switch(SCOPE, _ON, _ON),),
     hides=frozenset({"llm.params.max_tokens"}),
-    verified=False,
 )

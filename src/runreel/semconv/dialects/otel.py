@@ -13,7 +13,7 @@ from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source, r
 from runreel.semconv.view import Found, View
 from runreel.values import Kind, Value
 
-_OPERATIONS: Final[Mapping[str, Kind]] = {
+OPERATIONS: Final[Mapping[str, Kind]] = {
     "chat": "llm",
     "generate_content": "llm",
     "text_completion": "llm",
@@ -43,6 +43,7 @@ _OPERATIONS: Final[Mapping[str, Kind]] = {
     "create_memory_store": "memory",
     "delete_memory_store": "memory",
 }
+"""What a span is by the operation that it names."""
 TELLING: Final[Mapping[str, Kind]] = {
     "gen_ai.tool.name": "tool",
     "gen_ai.tool.call.id": "tool",
@@ -72,8 +73,8 @@ def _claims(view: View) -> bool:
 def _kind(view: View) -> tuple[Kind, str] | None:
     attributes = view.span.attributes
     operation = view.text("gen_ai.operation.name")
-    if operation in _OPERATIONS:
-        return _OPERATIONS[operation], "gen_ai.operation.name"
+    if operation in OPERATIONS:
+        return OPERATIONS[operation], "gen_ai.operation.name"
     if attributes.get("mcp.method.name") == "tools/call":
         return "tool", "mcp.method.name"
     if "mcp.method.name" in attributes:
@@ -101,6 +102,8 @@ def _input(view: View) -> Found:
             value = parsed if ok and isinstance(parsed, tuple | Mapping) else raw
         system: Value = {"role": "system", "parts": shapes.parts(value, view.memo)}
         if isinstance(found.value, tuple):
+            if system in found.value[:1]:  # some say it twice: apart, and in front of the messages
+                return found
             return Found((system, *found.value), found.state, found.reason, found.source, (*found.keys, key))
         if found.state == "absent":
             return Found((system,), "withheld", "content_off: only the system instructions came", source, (key,))
