@@ -40,6 +40,9 @@ service:
 """
 
 
+SPOOLED = CONFIG.replace("{read_api: }", "{read_api: , spool: }").replace("[read_api]", "[read_api, spool]")
+
+
 class Plain:
     """The shortest chain there can be: keeps every record whole. Stands in where redaction is not the question."""
 

@@ -9,19 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from runreel.component import Exporter
-from runreel.errors import StoreError
+from runreel.errors import RetryableError, StoreError
 from runreel.exporters.blobs import BlobsExporter
 from runreel.exporters.files import FileBlobs
 from runreel.exporters.memory import Memory
 from runreel.runs.load import StoreRuns
 from runreel.runs.places import BLOBS_FOLDER, Place, remote_runs, running
 from runreel.runs.sending import Sender
+from runreel.spool import Spool, drain, segments
 from runreel.storage import BlobStore, RunStore
+from runreel.text import many
 from runreel.values import DEFAULT_TENANT, RawBatch
 
 if TYPE_CHECKING:
     from runreel.exporters.clickhouse import ClickHouse
 
+SPOOL = "spool"
+"""The folder of the spool in a data folder."""
 INLINE_BYTES = 32 * 1024
 """Parts over this many bytes are heavy: they go to the blob store, the others into the table of parts."""
 
@@ -109,7 +113,28 @@ def open_runs(place: Place | Path, *, say: Callable[[str], object] = _nobody) ->
     say(f"opening the store in {where.store or where.home}")
     blobs = open_blobs(where)
     database = open_database(where.home, store=where.store, blobs=blobs)
+    if where.store is None:
+        work_off(where.home, database, say)
     return StoreRuns(database, blobs)
+
+
+def work_off(home: Path, database: "ClickHouse", say: Callable[[str], object]) -> None:
+    """Store what a collector acknowledged and had no time to store before it ended. Raises StoreError.
+
+    The database must be open: who has it open owns the spool, too.
+    """
+    if not segments.numbers(home / SPOOL):
+        return
+    spool = Spool(home / SPOOL)
+    spool.open()
+    try:
+        stored = drain(spool, [database], say)
+    except RetryableError as error:
+        raise StoreError(f"what waits in {home / SPOOL} cannot be stored: {error}") from None
+    finally:
+        spool.close()
+    if stored:
+        say(f"stored {many(stored, 'request')} that a collector had left in its spool")
 
 
 def open_intake(
@@ -203,11 +228,17 @@ def _schema(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001  ev
 
 
 def _redact(settings: Mapping[str, Any], site: Site) -> Any:
+    from runreel.processors.redact.classes import rules
     from runreel.processors.redact.keys import load_key
     from runreel.processors.redact.redactor import Redactor
     from runreel.processors.redact.settings import RedactSettings
 
-    return Redactor(load_key(site.home, site.tenant), RedactSettings(**settings))
+    declared = [
+        {"class" if name == "kind" else name: text for name, text in one.items() if text is not None}
+        for one in settings.get("classes", ())
+    ]
+    told = {**settings, "classes": rules(declared)}
+    return Redactor(load_key(site.home, site.tenant), RedactSettings(**told))
 
 
 def _split(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001

@@ -42,13 +42,17 @@ def test_every_key_is_documented_with_its_default(key):
     default = EVERY_KEY[key]
     words = default if isinstance(default, tuple) else (default,)
     if default not in (None, (), {}) and str(default) != "PydanticUndefined":
-        assert all(f"`{str(word).lower() if word is False else word}`" in ROWS[key][1] for word in words)
+        assert all(f"`{str(word).lower() if isinstance(word, bool) else word}`" in ROWS[key][1] for word in words)
 
 
 def test_no_key_is_documented_that_is_not_there():
     documented = {key for key in ROWS if "::" in key}
 
-    assert documented - set(EVERY_KEY) == {"processors::schema::external_base_paths", "service::pipelines"}
+    assert documented - set(EVERY_KEY) == {
+        "processors::schema::external_base_paths",
+        "processors::redact::classes",
+        "service::pipelines",
+    }
 
 
 def test_a_base_path_is_a_folder_or_says_what_is_read_instead():

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,11 +12,13 @@ from runreel import otlp
 from runreel.collector import telemetry
 from runreel.collector.admission import Lease
 from runreel.collector.commit import Committer, Exporters
+from runreel.collector.forward import Forwarder
 from runreel.collector.logs import describe
 from runreel.collector.telemetry import Telemetry
 from runreel.collector.unusual import Services, unusual
 from runreel.component import Exporter
 from runreel.errors import DecodeError, RetryableError
+from runreel.spool import Spool
 from runreel.values import DEFAULT_TENANT, RawBatch, Rejection, SplitBatch
 
 _HASH_INLINE_BYTES = 256 * 1024  # above it hashing would hold up the event loop noticeably
@@ -60,16 +62,27 @@ class Route:
 class Pipeline:
     """Takes requests from every receiver. `consume` may be called from the event loop only.
 
-    CPU work runs in worker threads, so that the event loop stays live; the write in the committer's thread.
+    CPU work runs in worker threads, so that the event loop stays live; the write in the committer's thread. With a
+    spool a request is answered once it is in there, and stored behind the answer; without, once it is stored.
     """
 
-    def __init__(self, routes: Mapping[otlp.Signal, Route], counts: Telemetry, workers: int = 2) -> None:
+    def __init__(
+        self,
+        routes: Mapping[otlp.Signal, Route],
+        counts: Telemetry,
+        workers: int = 2,
+        spool: Spool | None = None,
+    ) -> None:
         self._routes = routes
         self._counts = counts
         self._services = Services()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="runreel-worker")
         self._processing = 0
-        self._committer = Committer(counts, lambda: self._processing)
+        self._committer = Committer(counts, lambda: 0 if spool else self._processing)
+        self._spool = spool
+        # Every pipeline names the same exporters: the configuration was checked for that.
+        exporters = next(iter(routes.values())).exporters if routes else {}
+        self._forwarder = Forwarder(spool, self._committer, exporters, counts) if spool else None
         self._in_flight: dict[bytes, asyncio.Task[tuple[Rejection, ...]]] = {}
 
     @property
@@ -78,15 +91,21 @@ class Pipeline:
         return frozenset(self._routes)
 
     async def start(self) -> None:
-        """Start exporters, each once, then the writer."""
+        """Start exporters, each once, then the writer. Raises StoreError where the spool cannot be used."""
         for exporter in self._exporters().values():
             await asyncio.to_thread(exporter.start)
         self._committer.start()
+        if self._spool and self._forwarder:
+            await asyncio.to_thread(self._spool.open)
+            self._forwarder.start()
 
     async def shutdown(self) -> None:
         """Finish what is in flight, then stop the writer and the exporters. Safe without `start`, and twice."""
         while self._in_flight:
             await asyncio.wait(list(self._in_flight.values()))
+        if self._spool and self._forwarder:
+            await asyncio.to_thread(self._forwarder.stop)
+            await asyncio.to_thread(self._spool.close)
         await asyncio.to_thread(self._committer.stop)
         self._pool.shutdown()
         for name, exporter in reversed(self._exporters().items()):
@@ -128,14 +147,23 @@ class Pipeline:
             loop = asyncio.get_running_loop()
             self._processing += 1
             try:
-                batch = await loop.run_in_executor(self._pool, self._process, request, lease)
+                batch, durable = await loop.run_in_executor(self._pool, self._take, request, lease)
             finally:
                 self._processing -= 1
-            if batch.rows or batch.logs:
-                exporters = self._routes[request.signal].exporters
-                await asyncio.wrap_future(self._committer.submit(batch, exporters, len(request.body)))
+            if durable is not None:
+                await asyncio.wrap_future(durable)
             self._count(batch)
             return batch.rejected
+
+    def _take(self, request: Request, lease: Lease) -> "tuple[SplitBatch, Future[None] | None]":
+        """Process a request and hand it on; in a worker thread. The future is done once it is durable."""
+        batch = self._process(request, lease)
+        if self._spool is not None:
+            # Also where nothing of it was taken: what was rejected is counted from the spool, too.
+            return batch, self._spool.append(batch) if batch.rows or batch.logs or batch.rejected else None
+        if not (batch.rows or batch.logs):
+            return batch, None
+        return batch, self._committer.submit(batch, self._routes[request.signal].exporters, len(request.body))
 
     def _process(self, request: Request, lease: Lease) -> SplitBatch:
         """Bytes to a batch that may be stored; in a worker thread."""

@@ -27,14 +27,18 @@ from runreel.collector.http import HttpServer
 from runreel.collector.pipeline import Pipeline, Route
 from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.otlp_http import OtlpHttp
-from runreel.collector.settings import MIB, HealthCheckConfig, OtlpConfig, ReadApiConfig
+from runreel.collector.settings import MIB, HealthCheckConfig, OtlpConfig, ReadApiConfig, SpoolConfig
+from runreel.collector.settled import Settled
 from runreel.collector.telemetry import Telemetry
+from runreel.components import SPOOL
 from runreel.errors import LockedError, StoreError
 from runreel.runs import discovery
 from runreel.runs.discovery import Collector
+from runreel.spool import Spool
 from runreel.storage import RunStore
 
 _READ_API = "read_api"
+_METRICS = "metrics"
 _log = logging.getLogger(__name__)
 
 
@@ -60,6 +64,8 @@ class Service:
         self._config = config
         self._home = home
         self._build = build
+        self.spool: Spool | None = None
+        self.metrics_at = ""
         self._stack = contextlib.AsyncExitStack()
         self._health: list[Health] = []
 
@@ -86,14 +92,22 @@ class Service:
         await self._start_health(taken)
         parts = await asyncio.to_thread(self._build, self._config, self._home)
         self._stack.callback(parts.runs.close)
-        pipeline = Pipeline(parts.routes, self.counts)
+        self.spool = self._spool()
+        pipeline = Pipeline(parts.routes, self.counts, spool=self.spool)
         self._stack.push_async_callback(pipeline.shutdown)
         await pipeline.start()
+        runs = Settled(parts.runs, self.spool) if self.spool else parts.runs
 
         token = secrets.token_urlsafe(32)
-        reading = ReadApi(parts.runs, token, redact=parts.redact, flag=Flags(parts.runs, pipeline).add)
+        reading = ReadApi(runs, token, redact=parts.redact, flag=Flags(runs, pipeline).add)
         api = await self._serve(reading, taken[_READ_API])
         self._stack.push_async_callback(api.stop)
+        if _METRICS in taken:
+            from runreel.collector.metrics import Metrics
+
+            self.metrics_at = ports.address(taken[_METRICS])
+            metrics = await self._serve(Metrics(self.counts, self.spool), taken[_METRICS])
+            self._stack.push_async_callback(metrics.stop)
         receivers = await self._start_receivers(pipeline, taken)
         collector = Collector(
             pid=os.getpid(),
@@ -103,13 +117,13 @@ class Service:
             api=f"http://{ports.address(taken[_READ_API])}",
             token=token,
         )
+        reading.otlp_http = collector.otlp_http
         discovery.write(self._home, collector)
         self._stack.callback(discovery.remove, self._home, collector.pid)
         for health in self._health:
             health.ready = True
         return collector
 
-        reading.otlp_http = collector.otlp_http
     def _claim_home(self) -> None:
         """Make the data folder, for its owner only; refuse it where a collector runs on it already."""
         try:
@@ -128,8 +142,8 @@ class Service:
         """Bind the HTTP ports. gRPC takes its own later; whether it can is found out here."""
         taken: dict[str, socket.socket] = {}
 
-        def take(name: str, endpoint: str, where: str) -> None:
-            taken[name] = ports.bind(endpoint, f"{where}::endpoint")
+        def take(name: str, endpoint: str, where: str, key: str = "endpoint") -> None:
+            taken[name] = ports.bind(endpoint, f"{where}::{key}")
             self._stack.callback(taken[name].close)
 
         for receiver_id, settings in self._receivers().items():
@@ -147,7 +161,19 @@ class Service:
             elif isinstance(extension, ReadApiConfig):
                 read_api = extension
         take(_READ_API, read_api.endpoint, f"extensions::{_READ_API}")
+        metrics = self._config.telemetry.metrics.address
+        if metrics is not None:
+            take(_METRICS, metrics, "service::telemetry::metrics", "address")
         return taken
+
+    def _spool(self) -> Spool | None:
+        """Return the spool where the configuration starts one."""
+        for extension_id in self._config.started_extensions:
+            extension = self._config.extensions[extension_id]
+            if isinstance(extension, SpoolConfig):
+                folder = Path(extension.path) if extension.path else self._home / SPOOL
+                return Spool(folder, limit_bytes=extension.limit_mib * MIB, sync=extension.fsync)
+        return None
 
     def _receivers(self) -> dict[str, OtlpConfig]:
         """Return the receivers that a pipeline names."""

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from runreel.processors import required
+from runreel.processors.redact import classes
 
 MIB = 1024 * 1024
 
@@ -155,6 +156,14 @@ class ReadApiConfig(Strict):
     endpoint: LoopbackEndpoint = "127.0.0.1:0"
 
 
+class SpoolConfig(Strict):
+    """The extension `spool`: requests are acknowledged once they are flushed to this folder, and stored from there."""
+
+    path: str | None = Field(default=None, min_length=1)
+    limit_mib: int = Field(default=2048, ge=16, le=1024 * 1024)
+    fsync: bool = True
+
+
 class LogsConfig(Strict):
     """The collector's own log, on stderr."""
 
@@ -162,10 +171,17 @@ class LogsConfig(Strict):
     encoding: Literal["console", "json"] = "console"
 
 
+class MetricsConfig(Strict):
+    """What the collector counts, for Prometheus, at /metrics of an address; without one it is logged at the end."""
+
+    address: Endpoint | None = None
+
+
 class TelemetryConfig(Strict):
     """What the collector says about itself."""
 
     logs: LogsConfig = LogsConfig()
+    metrics: MetricsConfig = MetricsConfig()
 
 
 class PipelineConfig(Strict):
@@ -223,6 +239,21 @@ Region = Annotated[str, AfterValidator(_region)]
 Entity = Literal["EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO"]
 
 
+class ClassConfig(Strict):
+    """What is declared about values: a class for what a tool, an attribute or a source holds, or a pointer into it."""
+
+    kind: Literal["drop", "token", "hash", "regulated", "keep"] = Field(alias="class")
+    tool: str | None = None
+    attribute: str | None = None
+    source: str | None = None
+    pointer: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> "ClassConfig":
+        classes.rule(self.model_dump(by_alias=True, exclude_none=True))
+        return self
+
+
 class RedactConfig(Strict):
     """The processor `redact`."""
 
@@ -239,6 +270,8 @@ class RedactConfig(Strict):
     profile: Literal["default", "presidio"] = "default"
     mask_private_addresses: bool = False
     token_digits: int = Field(default=8, ge=8, le=64)
+    scope: Literal["tenant", "run"] = "tenant"
+    classes: Annotated[tuple[ClassConfig, ...], BeforeValidator(_as_tuple)] = ()
 
 
 class SplitConfig(Strict):
@@ -290,7 +323,7 @@ TYPES: Types = MappingProxyType(
         "receivers": {"otlp": OtlpConfig},
         "processors": {"schema": SchemaConfig, "redact": RedactConfig, "split": SplitConfig},
         "exporters": {"files": FilesConfig, "s3": S3Config, "clickhouse": ClickHouseConfig},
-        "extensions": {"health_check": HealthCheckConfig, "read_api": ReadApiConfig},
+        "extensions": {"health_check": HealthCheckConfig, "read_api": ReadApiConfig, "spool": SpoolConfig},
     }
 )
 """Role -> component type -> what may be written for it."""

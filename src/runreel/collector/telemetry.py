@@ -8,43 +8,40 @@ from collections import Counter
 from collections.abc import Mapping
 
 REQUESTS = "runreel_requests"
-"""Requests by transport, signal and outcome (`ok`, `refused`, `retry`, `failed`)."""
 ACCEPTED_SPANS = "receiver_accepted_spans"
 ACCEPTED_LOGS = "receiver_accepted_log_records"
 REFUSED = "runreel_refused_requests"
-"""Requests not taken, by reason (`malformed`, `too_large`, `unsupported_media_type`, `unsupported_encoding`,
-`wrong_path`)."""
 REJECTED = "runreel_rejected_items"
-"""Single spans and log records not taken, by reason; the rest of their request was."""
 UNUSUAL = "runreel_unusual_items"
-"""Spans and log records that were taken and are out of the ordinary, by service and by what (collector/unusual.py)."""
 JOINED = "runreel_joined_requests"
-"""Requests answered together with an equal one that was in flight."""
 METRICS_DROPPED = "runreel_metrics_requests_dropped"
 COMMITS = "runreel_commits"
-"""Writes to the stores; each holds the batches of one or more requests."""
 SENT_SPANS = "exporter_sent_spans"
 SENT_LOGS = "exporter_sent_log_records"
 SEND_FAILED = "exporter_send_failed_batches"
-"""Batches that a store did not take, by exporter and class (`retryable`, `permanent`, `bug`)."""
+SET_ASIDE = "runreel_spool_refused_batches"
 BUGS = "runreel_unexpected_errors"
-"""Errors that must not happen, by place. Their requests were answered as retryable."""
 
-NAMES = (
-    REQUESTS,
-    ACCEPTED_SPANS,
-    ACCEPTED_LOGS,
-    REFUSED,
-    REJECTED,
-    UNUSUAL,
-    JOINED,
-    METRICS_DROPPED,
-    COMMITS,
-    SENT_SPANS,
-    SENT_LOGS,
-    SEND_FAILED,
-    BUGS,
-)
+MEANINGS: Mapping[str, str] = {
+    REQUESTS: "Requests by transport, signal and outcome (ok, refused, retry, failed)",
+    ACCEPTED_SPANS: "Spans taken",
+    ACCEPTED_LOGS: "Log records taken",
+    REFUSED: "Requests not taken, by reason",
+    REJECTED: "Single spans and log records not taken, by reason; the rest of their request was",
+    UNUSUAL: "Spans and log records that were taken and are out of the ordinary, by service and by what",
+    JOINED: "Requests answered together with an equal one that was in flight",
+    METRICS_DROPPED: "Requests with metrics, which are answered and dropped",
+    COMMITS: "Writes to the stores; each holds the batches of one or more requests",
+    SENT_SPANS: "Spans that a store took",
+    SENT_LOGS: "Log records that a store took",
+    SEND_FAILED: "Batches that a store did not take, by exporter and kind (retryable, permanent, bug)",
+    SET_ASIDE: "Batches that no store will ever take; they are kept in the spool's folder refused",
+    BUGS: "Errors that must not happen, by place; their requests were answered as retryable",
+}
+"""What each counter counts, as docs/configuration.md and /metrics say it."""
+NAMES = tuple(MEANINGS)
+
+Labels = tuple[tuple[str, str], ...]
 
 
 class Telemetry:
@@ -52,24 +49,29 @@ class Telemetry:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[tuple[str, Labels]] = Counter()
 
     def add(self, name: str, count: int = 1, **labels: str) -> None:
         """Add to a counter; zero does nothing."""
         if not count:
             return
-        key = name
-        if labels:
-            key += "{" + ",".join(f"{label}={value}" for label, value in sorted(labels.items())) + "}"
+        key = name, tuple(sorted(labels.items()))
         with self._lock:
             self._counts[key] += count
 
-    def snapshot(self) -> Mapping[str, int]:
-        """Return every counter, `name{label=value}` to its count, sorted."""
+    def counts(self) -> Mapping[tuple[str, Labels], int]:
+        """Return every counter by its name and sorted labels, sorted."""
         with self._lock:
             return dict(sorted(self._counts.items()))
+
+    def snapshot(self) -> Mapping[str, int]:
+        """Return every counter, `name{label=value}` to its count, sorted."""
+        return {
+            name + ("{" + ",".join(f"{label}={value}" for label, value in labels) + "}" if labels else ""): count
+            for (name, labels), count in self.counts().items()
+        }
 
     def total(self, name: str) -> int:
         """Return the sum of a counter over all labels."""
         with self._lock:
-            return sum(count for key, count in self._counts.items() if key.partition("{")[0] == name)
+            return sum(count for (counted, _), count in self._counts.items() if counted == name)

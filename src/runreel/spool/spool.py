@@ -273,6 +273,11 @@ class Spool:
         with self._changed:
             return len(self._waiting), self._held_bytes
 
+    def counted(self) -> dict[str, dict[str, int]]:
+        """Return the ledger as it is now, as a document."""
+        with self._changed:
+            return self.ledger.document()
+
     def close(self) -> None:
         """Finish the appends that came, and let everybody go who waits. What is not stored stays. Safe twice."""
         with self._changed:
