@@ -44,7 +44,7 @@ class Row(NamedTuple):
 ROWS = (
     Row("captures/anthropic/content-both", 1, 3, 3, 0, (628, 129), "full"),
     Row("captures/anthropic/content-off", 1, 3, 3, 0, (628, 129), "none", "input:content_off output:content_off"),
-    Row("captures/anthropic/reasoning", 1, 2, 1, 0, (224, 93), "full"),
+    Row("captures/anthropic/reasoning", 1, 2, 1, 0, (224, 93), "full", "output:no_signature"),
     Row("captures/anthropic/stream", 1, 3, 3, 0, (628, 129), "full"),
     Row("captures/crewai/native", 1, 3, 3, 0, (894, 187), "full", "model:model_alias"),
     Row("captures/genkit/flow", 1, 3, 3, 0, (651, 187), "full"),

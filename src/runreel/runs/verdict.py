@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from runreel.runs.loose_ends import loose_ends
 from runreel.runs.missing import missing_model_calls
+from runreel.runs.signatures import unsigned
 from runreel.semconv.registry import Field, fields_of
 from runreel.semconv.switches import content_switch, model_switch
 from runreel.values import Gap, NeededFor, Ref, Replayable, Run, Step, Value
@@ -37,6 +38,7 @@ def judge(run: Run) -> tuple[Replayable, tuple[Gap, ...]]:
     gaps = [gap for step in run.steps if step.shadowed_by is None for gap in _step_gaps(step)]
     gaps += missing_model_calls(run)
     gaps += loose_ends(run)
+    gaps += unsigned(run)
     gaps += _run_gaps(run)
     gaps.sort(key=lambda gap: (gap.step is None, gap.step or 0))
     return _verdict(run, gaps), tuple(gaps)

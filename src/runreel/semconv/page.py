@@ -130,6 +130,7 @@ Each gap names step, field, cause, what it stands in the way of, and what to do.
 | `missing_parent` | the span above never arrived |
 | `no_calls`, `no_model_calls` | nothing to answer from; tool calls without any model call |
 | `model_alias` | the exact model is not known |
+| `no_signature` | reasoning that its provider takes back with a signature only came without one |
 | `ambiguous` | which of several equal tool calls this was is a guess |
 | `absent` | a field is not there |
 | `open`, `recorder_losses` | the run has not ended; what the recorder says it lost |
