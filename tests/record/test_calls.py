@@ -411,3 +411,24 @@ def test_what_has_a_boundary_is_known_by_kind_and_name_with_its_defaults():
 
     known = calls.declared["tool", "the_tool"]
     assert known.defaults == {"b": 2, "c": ("x",)}
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        (["/iban", "/customer"], ("/iban", "/customer")),
+        ({"/iban": "hash", "/a": "regulated", "/b": "token"}, ("hash:/iban", "regulated:/a", "/b")),
+        ("/iban", ("/iban",)),
+    ],
+)
+def test_what_is_sensitive_is_declared_with_its_class_and_known_to_every_span(spans, declared, said):
+    @rr.tool(name=f"refund-{said[0]}", sensitive=declared)
+    def refund(iban):
+        return {"iban": iban}
+
+    refund("x")
+
+    assert only(spans).attributes["replay.sensitive"] == said
+    assert [f"refund-{said[0]} {one}" for one in said] == [
+        line for line in calls.sensitive_tools() if line.startswith(f"refund-{said[0]} ")
+    ]

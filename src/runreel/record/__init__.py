@@ -20,7 +20,7 @@ It never breaks the agent: what cannot be recorded is counted (`losses`) and sai
 opentelemetry-api and nothing heavier.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from runreel.record.calls import Declared, bounded, calling
@@ -43,7 +43,7 @@ def tool(
     name: str | None = None,
     side_effect: bool | None = None,
     version: str | None = None,
-    sensitive: Sequence[str] = (),
+    sensitive: Sequence[str] | Mapping[str, str] = (),
 ) -> Callable[[F], F]: ...
 def tool(
     fn: Callable[..., Any] | None = None,
@@ -51,7 +51,7 @@ def tool(
     name: str | None = None,
     side_effect: bool | None = None,
     version: str | None = None,
-    sensitive: Sequence[str] = (),
+    sensitive: Sequence[str] | Mapping[str, str] = (),
 ) -> Any:
     """Make a function a tool: sync, async, generator or async generator; with or without arguments.
 
@@ -60,7 +60,8 @@ def tool(
         name: Name of the tool as the model knows it; default the function's.
         side_effect: Whether a call changes the world. Not said counts as yes.
         version: Version of the tool.
-        sensitive: JSON pointers into arguments and result whose values are sensitive (`/customer/iban`).
+        sensitive: JSON pointers into arguments and result whose values are sensitive (`/customer/iban`). They become
+            tokens where the run is taken in; as a map each pointer has its class: `token`, `hash`, `regulated`, `drop`.
     """
 
     def decorate(function: F) -> F:
@@ -75,10 +76,17 @@ def tool(
         if version is not None:
             attributes[keys.TOOL_VERSION] = version
         if sensitive:
-            attributes[keys.SENSITIVE] = list(sensitive)
+            attributes[keys.SENSITIVE] = _sensitive(sensitive)
         return bounded(function, Declared("tool", called, function, attributes))
 
     return decorate if fn is None else decorate(fn)
+
+
+def _sensitive(declared: Sequence[str] | Mapping[str, str]) -> list[str]:
+    if isinstance(declared, Mapping):
+        # `token: x` would be taken for a secret, and is what a pointer alone means.
+        return [pointer if kind == "token" else f"{kind}:{pointer}" for pointer, kind in declared.items()]
+    return [declared] if isinstance(declared, str) else list(declared)
 
 
 def retriever(name: str, *, index_version: str | None = None, top_k: int | None = None) -> Callable[[F], F]:

@@ -57,6 +57,15 @@ class Declared:
 declared: dict[tuple[_active.CallKind, str], Declared] = {}
 
 
+def sensitive_tools() -> list[str]:
+    """Return what the tools of this process declare as sensitive, each as `tool pointer`."""
+    found: list[str] = []
+    for (_, name), one in list(declared.items()):
+        pointers = one.attributes.get(keys.SENSITIVE, ())
+        found += [f"{name} {pointer}" for pointer in pointers] if isinstance(pointers, list) else []
+    return found
+
+
 @contextmanager
 def calling(call_id: str) -> Iterator[None]:
     """Name the model's id of the tool call that the block makes, so that it can be told from its twins."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import baggage, trace
 
+from runreel.record.calls import sensitive_tools
 from runreel.record.losses import count, safely
 from runreel.record.strip import command_line
 from runreel.semconv import keys
@@ -144,6 +145,10 @@ def _stamp() -> Any:
             run_id = baggage.get_baggage(keys.RUN_ID, parent_context)
             if isinstance(run_id, str):
                 span.set_attribute(keys.RUN_ID, run_id)
+            told = sensitive_tools()
+            if told:
+                # A model's answer quotes a call before the tool's own span is there to declare anything.
+                span.set_attribute(keys.SENSITIVE_TOOLS, told)
 
         def on_end(self, span: "ReadableSpan") -> None:
             """Nothing to do."""

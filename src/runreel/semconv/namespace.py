@@ -75,6 +75,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     keys.RESULT_VALUE: '{"cents":4900}',
     keys.UNRECORDED: "result: Cursor",
     keys.SENSITIVE: "/customer/iban",
+    keys.SENSITIVE_TOOLS: "refund /customer/iban",
     keys.RECORDER_LOSSES: "2 results of type Cursor were not recorded",
     keys.LLM_REQUEST_EXTRA: '{"tool_choice":"auto"}',
     keys.PROMPT_ID: "planner",

@@ -278,7 +278,17 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         keys.RESULT_VALUE, "json", "The result as typed JSON, where the conventions' text does not say it.", (), _JSON
     ),
     Attribute(keys.UNRECORDED, "texts", "What could not be recorded, each as `field: type`."),
-    Attribute(keys.SENSITIVE, "texts", "JSON pointers into arguments and result: the values there are sensitive."),
+    Attribute(
+        keys.SENSITIVE,
+        "texts",
+        "JSON pointers into arguments and result: the values there are sensitive. Each may have a class before it, as in "
+        "`regulated:/customer`.",
+    ),
+    Attribute(
+        keys.SENSITIVE_TOOLS,
+        "texts",
+        "The same of all tools that the process has, each as `tool pointer`: for the messages that quote their calls.",
+    ),
     Attribute(keys.RECORDER_LOSSES, "text", "What the recorder says that it could not do."),
     Attribute(keys.TOOL_MODE, "text", "Whether the tool ran for real.", ("live", "shadow")),
     Attribute(keys.TOOL_CONTRACT_DECISION, "text", "What a contract said of the call.", ("admit", "reject", "coerce")),
