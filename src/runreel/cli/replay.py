@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -50,6 +51,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="kill the agent after so long")
     parser.add_argument(
+        "--break-at",
+        type=int,
+        metavar="STEP",
+        help="open pdb in the agent's code where it asks for this recorded step; there is no time limit then",
+    )
+    parser.add_argument(
         "--no-store", action="store_true", help="do not keep what the agent records of itself while it is replayed"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON; the agent prints to stderr")
@@ -65,6 +72,9 @@ def run(args: argparse.Namespace) -> int:
     recorded = common.load(args, args.run)
     key, clean = _redaction(args, recorded.tenant)
     common.end_in_order()
+    if args.break_at is not None:
+        # Ctrl-C is for pdb and the agent, which share our terminal. A handler: what is ignored would be inherited.
+        signal.signal(signal.SIGINT, lambda *_: None)
     replayed = replay(
         recorded,
         args.agent,
@@ -74,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
         key=key,
         on_divergence=args.on_divergence,
         timeout_s=args.timeout,
+        break_at=args.break_at,
         stdout=sys.stderr.fileno() if args.json else None,
     )
     if args.json:

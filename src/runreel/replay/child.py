@@ -144,12 +144,25 @@ class Child:
 
     def _ask(self, frame: Frame) -> Frame:
         reply = self._link.ask(frame)
+        if "stop" in reply.head:
+            self._debug(reply.get("stop"))
         if "clock_ns" in reply.head:
             self._clock.reach(reply.get("clock_ns"))
         error = _ERRORS.get(reply.get("how"))
         if error is not None:
             raise error(reply.get("message"))
         return reply
+
+    def _debug(self, what: str) -> None:
+        from runreel.replay import debugger  # pdb is wanted in this replay only
+
+        def left() -> None:
+            self._tell("ended", how="quit", code=1)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(1)  # an exception might be swallowed, and the agent would go on
+
+        debugger.stop(what, left)
 
     # --- the agent ----------------------------------------------------------------------------------------------------
 

@@ -63,6 +63,7 @@ def replay(
     cwd: str | Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout_s: float = 600.0,
+    break_at: int | None = None,
     stdout: int | IO[bytes] | None = None,
     redact: outcome.Redact | None = None,
 ) -> Replayed:
@@ -80,6 +81,8 @@ def replay(
             can have meant, and goes on. The verdict is the same.
         env: The agent's environment, before credentials are scrubbed from it; None is ours.
         timeout_s: How long the agent may run; then it is killed and the replay is not comparable.
+        break_at: The step of the record at which pdb opens in the agent's code, on our own terminal. The agent then has
+            all the time there is.
         stdout: Where the agent's output goes; None is our own. It is stored nowhere.
         redact: The redactor's `process`, for what the replay records of itself; without it that holds live values, and
             must stay in memory.
@@ -92,6 +95,8 @@ def replay(
     if not timeout_s > 0:  # nan is not, either
         raise UsageError(f"a replay's timeout is a number of seconds above 0, not {timeout_s:g}")
     arranged = tape.build(run)
+    if break_at is not None:
+        _require_asked_for(break_at, arranged)
     entry, arguments = entry_of(run, agent, args)
     targets = {name: _target(name, where, arranged) for name, where in (tools or {}).items()}
     given = _recorded_input(run) if input is NOT_GIVEN else freeze(input)
@@ -100,9 +105,9 @@ def replay(
     plan = _plan(run, arranged, entry, arguments, targets, given)
     started = time.monotonic()
     with _child(env, cwd, stdout) as (sandboxed, channel):
-        host = Host(matcher, channel)
+        host = Host(matcher, channel, break_at=break_at)
         channel.send(plan)
-        exit_code, timed_out = _serve(host, sandboxed, channel, timeout_s)
+        exit_code, timed_out = _serve(host, sandboxed, channel, timeout_s if break_at is None else None)
         _require_started(run, host, exit_code, timeout_s if timed_out else None)
         seen = outcome.Seen(host, exit_code, timed_out, sandboxed.attempts, sandboxed.isolation)
     return outcome.judge(arranged, seen, redact=redact, duration_s=time.monotonic() - started)
@@ -156,6 +161,13 @@ def _target(name: str, where: str, arranged: Tape) -> list[str]:
     return [module, path]
 
 
+def _require_asked_for(step: int, arranged: Tape) -> None:
+    steps = [entry.seq for entry in arranged.entries]
+    if step not in steps:
+        listed = ", ".join(map(str, sorted(steps))) or "none"
+        raise UsageError(f"nothing is asked for at step {step} of the record: stop at one of these: {listed}")
+
+
 def _plan(
     run: Run, arranged: Tape, entry: Entry, args: Sequence[str], targets: Mapping[str, list[str]], given: Value
 ) -> Frame:
@@ -202,7 +214,7 @@ def environment_of(env: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **_SETTINGS, content: kept.get(content) or _SETTINGS[content]}
 
 
-def _serve(host: Host, sandboxed: Sandboxed, channel: Channel, timeout_s: float) -> tuple[int, bool]:
+def _serve(host: Host, sandboxed: Sandboxed, channel: Channel, timeout_s: float | None) -> tuple[int, bool]:
     """Answer the child until it ends; return its exit status, and whether it had to be killed for its time."""
     ended: list[int] = []
     late = threading.Event()

@@ -44,7 +44,7 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
     if not divergences and not left:
         divergences = tuple(_output_divergences(tape, seen, ended, run))
     verdict: Verdict = "diverged" if any(one.fails for one in divergences) else "same"
-    if seen.timed_out:
+    if seen.timed_out or left:
         verdict = "not_comparable"
     replayed = Replayed(
         of=tape.run.run_id,
@@ -141,7 +141,11 @@ def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> lis
     if not_reached:
         calls = "1 recorded call was" if not_reached == 1 else f"{not_reached} recorded calls were"
         notes.append(f"{calls} not reached after the divergence")
-    if seen.timed_out:
+    if seen.host.break_at is not None:
+        notes.append(f"step {seen.host.break_at} was never asked for: the debugger did not open")
+    if ended.get("how") == "quit":
+        notes.append("the debugger was left before the agent had ended")
+    elif seen.timed_out:
         notes.append("the agent was still running when its time was up, and was killed")
     elif not ended:
         how = f"signal {-seen.exit_code}" if seen.exit_code < 0 else f"exit status {seen.exit_code}, without returning"
