@@ -147,6 +147,7 @@ def test_sub_agents_join_their_parent_by_trace_link_or_name_whatever_comes_first
 
         assert set(runs) == {TID, T2, T3}
         assert [step.kind for step in runs[TID].steps] == ["agent", "agent"]
+        assert [step.fields.get("process") for step in runs[TID].steps] == [None, {"service.name": "child-a"}]
         assert (runs[T2].parent_run_id, runs[T2].parent_relation) == (TID, "handoff")
         assert (runs[T3].parent_run_id, runs[T3].parent_relation) == (TID, "sub_agent")
         assert {run.conversation_id for run in runs.values()} == {"conv-1"}

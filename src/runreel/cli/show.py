@@ -139,6 +139,8 @@ def _steps(console: Console, run: Run, *, payloads: bool) -> Tree:
 def step_line(run: Run, step: Step) -> Text:
     """Return one step on one line: number, kind, name, and what a reader looks for first."""
     line = Text(f"#{step.seq} ").append(step.kind, _KIND_STYLE.get(step.kind, "")).append(f" {one_line(step.name, 60)}")
+    if where := _elsewhere(run, step):
+        line.append(f"  in another process: {where}", "yellow")
     if step.status != "ok":
         line.append(f"  {step.status}", _STYLE.get(step.status, ""))
         if step.error:
@@ -154,6 +156,17 @@ def step_line(run: Run, step: Step) -> Text:
     if step.synthesised:
         line.append("  (no span of its own: taken from the messages)", "dim")
     return line
+
+
+def _elsewhere(run: Run, step: Step) -> str:
+    """Name the process of a step where it is another one than that of the step above."""
+    process = step.fields.get("process")
+    above = run.steps[step.parent].fields.get("process") if step.parent is not None else None
+    if not isinstance(process, Mapping) or process == above:
+        return ""
+    pid = process.get("process.pid")
+    named = str(process.get("service.name") or process.get("service.instance.id") or "unnamed")
+    return one_line(named if pid is None else f"{named}, pid {plain(pid)}", 60)
 
 
 def _llm(run: Run, step: Step) -> str:

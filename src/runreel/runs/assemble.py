@@ -19,6 +19,7 @@ from runreel.runs.draft import Draft
 from runreel.runs.identity import run_hint
 from runreel.runs.order import after_sets, arrange, causes
 from runreel.runs.pairing import Conversation, pair
+from runreel.runs.processes import mark_processes
 from runreel.runs.replayed import replay_result
 from runreel.runs.scores import flagged, judged, scores
 from runreel.runs.synthesise import synthesise, tool_call_texts
@@ -56,11 +57,13 @@ def assemble(
     decide(drafts, talk)
     edges = causes(talk)
     ordered = arrange(drafts, edges)
+    root = next((one for one in ordered if one.parent is None and one.counts), None)
+    mark_processes(ordered, root)
     payloads = _Payloads()
     steps = _steps(ordered, after_sets(ordered, edges), payloads)
     evaluations = scores([one.span for one in settled], events, _places(steps))
     flags = flagged(events)
-    run = _run(ordered, tree, events, memo, payloads, quiet=quiet)
+    run = _run(root, ordered, tree, events, memo, payloads, quiet=quiet)
     run = replace(
         run,
         run_id=run_id or run.run_id,
@@ -187,11 +190,17 @@ def _fields(one: Draft, place: dict[Draft, int], payloads: _Payloads) -> dict[st
 
 
 def _run(
-    ordered: Sequence[Draft], tree: Tree, events: Sequence[LogEvent], memo: Memo, payloads: _Payloads, *, quiet: bool
+    root: Draft | None,
+    ordered: Sequence[Draft],
+    tree: Tree,
+    events: Sequence[LogEvent],
+    memo: Memo,
+    payloads: _Payloads,
+    *,
+    quiet: bool,
 ) -> Run:
     spans = tuple(sorted((one.span for one in tree.spans.values()), key=_when))
     tops = tree.tops()
-    root = next((one for one in ordered if one.parent is None and one.counts), None)
     turns = [one for one in ordered if one.kind == "llm" and one.counts]
     facets = about.Facets(root, spans, tuple(events), memo)
     traces = tuple(dict.fromkeys(span.key.trace_id for span in (*tops, *spans)))

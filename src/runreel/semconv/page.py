@@ -94,6 +94,14 @@ other steps, belongs to another run if each of its calls lies within the time of
 `service.instance.id` but another scope, and says the same: the same response id, or else the same answer to the same
 last message. Of several such runs the closest takes it. A trace whose only step is `create_agent` is no run.
 
+## Steps of other processes
+
+A run in one trace may span processes: a sub-agent behind HTTP, MCP or a queue. Steps that happened in another process
+than the run's root have a field `process`, with what their resource says it is (`service.name`, `service.instance.id`,
+`host.name`, `process.pid`), and `runs show` says where. Processes are told apart by their pids, else by their
+instances, else by their services. A model call that was made here and recorded again by a proxy is here. A sub-agent
+with a trace of its own is a run of its own, which names its parent run and how it follows from it.
+
 ## Decisions
 
 A span is a decision if it says so (`replay.decision.chosen`, the operations `plan`, `handoff`, `goto`, `decide`), if it

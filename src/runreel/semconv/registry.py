@@ -61,6 +61,7 @@ _STEP = (
     _derived("step", "dropped_attributes", "integer", "How many attributes the sender says it left out."),
     _derived("step", "missing_parent", "text", "Span id of a parent that never arrived."),
     _derived("step", "marks", "texts", "What was noticed about the span when it was taken in."),
+    _derived("step", "process", "json", "The process it happened in, where that is another one than the run's."),
     _derived("step", "unknown", "texts", "What of the span is not known here, kept as it came: `part hologram`."),
     _derived("step", "replay", "json", "Any other `replay.*` attribute, by its name without the prefix."),
     Field("step", "order", "integer", "The sender's own sequence number; breaks ties between equal times."),
