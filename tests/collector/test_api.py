@@ -55,7 +55,8 @@ def test_nothing_is_answered_without_the_token(running, path, given):
 
 
 def test_it_says_that_it_is_well(running):
-    assert get(running, "/api/v1/health").json() == {"status": "ok", "version": __version__}
+    said = {"status": "ok", "version": __version__, "otlp_http": running.at.otlp_http}
+    assert get(running, "/api/v1/health").json() == said
     assert ask(f"{running.at.api}/api/v1/health", authorization=f"bearer  {running.at.token} ").status == 200
 
 

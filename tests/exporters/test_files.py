@@ -65,7 +65,7 @@ def test_a_tenant_does_not_get_anothers_part(tmp_path: Path) -> None:
         blobs.get("other", HASH)
 
 
-@pytest.mark.parametrize(
+DAMAGES = pytest.mark.parametrize(
     "damage",
     [
         lambda file: file.write_bytes(b""),
@@ -76,6 +76,34 @@ def test_a_tenant_does_not_get_anothers_part(tmp_path: Path) -> None:
     ],
     ids=["empty", "cut", "garbage", "other bytes", "a frame that claims to be huge"],
 )
+
+
+@DAMAGES
+def test_damaged_bytes_that_are_put_again_are_whole_again(tmp_path: Path, damage) -> None:
+    blobs = FileBlobs(tmp_path)
+    blobs.put("default", HASH, DATA, "text/plain")
+    damage(file_of(tmp_path))
+
+    blobs.put("default", HASH, DATA, "text/plain")
+
+    assert blobs.get("default", HASH) == DATA
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file_of(tmp_path)]
+
+
+def test_whole_bytes_that_are_put_again_are_not_written_again(tmp_path: Path) -> None:
+    blobs = FileBlobs(tmp_path)
+    blobs.put("default", HASH, DATA, "text/plain")
+    before = file_of(tmp_path).stat()
+
+    blobs.put("default", HASH, DATA, "text/plain")
+
+    assert (file_of(tmp_path).stat().st_ino, file_of(tmp_path).stat().st_mtime_ns) == (
+        before.st_ino,
+        before.st_mtime_ns,
+    )
+
+
+@DAMAGES
 def test_damaged_bytes_are_named_and_never_returned(tmp_path: Path, damage) -> None:
     blobs = FileBlobs(tmp_path)
     blobs.put("default", HASH, DATA, "text/plain")

@@ -81,3 +81,11 @@ def test_a_lock_file_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> 
 
     with pytest.raises(StoreError, match=r"cannot use the data folder .*store\.lock"):
         owner.take(tmp_path / "store")
+
+
+def test_a_lock_that_cannot_be_written_is_said_and_let_go(tmp_path: Path) -> None:
+    (tmp_path / "store.lock").symlink_to("/dev/full")
+
+    for _ in range(2):
+        with pytest.raises(StoreError, match=rf"cannot use the data folder {tmp_path}: store.lock: "):
+            owner.take(tmp_path / "store")

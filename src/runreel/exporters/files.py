@@ -42,6 +42,8 @@ class FileBlobs:
     def put(self, tenant: str, sha256: str, data: bytes, media_type: str) -> None:  # noqa: ARG002  rows know it
         """Store bytes under their hash, durable on return; bytes that are there already are not written again.
 
+        A file that is there and holds something else, torn by a crash or damaged since, is replaced by a whole one.
+
         Raises:
             RetryableError: the disk is full or the directory cannot be written.
             PermanentError: no tenant's name, or no hash.
@@ -50,11 +52,9 @@ class FileBlobs:
             file = self._file(tenant, sha256)
         except NotFoundError as error:
             raise PermanentError(f"cannot write a part: {error}") from None
-        if file.exists():
-            return
-        packed = pack(data)
         try:
-            self._write(file, packed)
+            if not _holds(file, sha256):
+                self._write(file, pack(data))
         except OSError as error:
             raise RetryableError(f"cannot write part sha256:{sha256} to {file}: {error.strerror}") from None
 
@@ -108,6 +108,15 @@ class FileBlobs:
             with contextlib.suppress(FileNotFoundError):
                 if left.stat().st_mtime < before:
                     left.unlink()
+
+
+def _holds(file: Path, sha256: str) -> bool:
+    """Say whether a file is there and holds the bytes of that hash. Raises OSError where it cannot be read."""
+    try:
+        packed = file.read_bytes()
+    except FileNotFoundError:
+        return False
+    return opened(packed, sha256) is not None
 
 
 def _make(folder: Path) -> None:

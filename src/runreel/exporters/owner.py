@@ -43,18 +43,17 @@ def take(path: Path) -> Lock:
     except OSError:
         os.close(descriptor)
         raise LockedError(_refusal(path, file)) from None
-    lock = Lock(descriptor)
     try:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, b"%d\n" % os.getpid())
-    except OSError as error:
-        lock.release()
+    except OSError as error:  # the disk is full, say
+        os.close(descriptor)
         raise StoreError(f"cannot use the data folder {path.parent}: {file.name}: {error.strerror}") from None
-    return lock
+    return Lock(descriptor)
 
 
 def holder(path: Path) -> int | None:
-    """Return the process that has a store's folder open, as its lock says; None where there is none or it is unknown."""
+    """Return the process that has a store's folder open, by its lock; None where there is none or it is unknown."""
     return _pid_in(path.with_name(f"{path.name}.lock"))
 
 
