@@ -1,4 +1,5 @@
 import zipfile
+from dataclasses import replace
 from io import BytesIO
 
 import pytest
@@ -12,7 +13,9 @@ from runreel.processors.schema import Schema
 from runreel.processors.split import Split
 from runreel.runs.load import StoreRuns
 from runreel.runs.remote import RemoteRuns
-from runreel.values import CleanBatch
+from runreel.runs.replayed import replay_id, result_event
+from runreel.values import CleanBatch, RawBatch, ReplayResult
+from store_kit import a_run, split
 
 LONG = "a long answer, " * 40
 
@@ -199,3 +202,61 @@ def test_a_text_without_end_is_refused(lending):
 def test_a_collector_without_a_redactor_says_so(running):
     with pytest.raises(NotFoundError, match="no redactor to lend"):
         RemoteRuns(running.at.api, running.at.token).redacted("dana")
+
+
+# --- names that a sender chose ---
+
+
+def odd_store(run_id, tool="search"):
+    request = build.req(
+        build.agent(**{"replay.run.id": run_id}),
+        build.tool("00000000000000c1", build.ROOT, "search", {"q": "x"}, "y"),
+    )
+    raw = otlp.decode("traces", request.SerializeToString(), "protobuf", "default")
+    spans = [replace(span, attributes={**span.attributes, "gen_ai.tool.name": tool}) for span in raw.spans[1:]]
+    known = Schema().process(replace(raw, spans=(raw.spans[0], *spans)))
+    store = Memory()
+    store.export(Split().process(CleanBatch(known.tenant, known.spans, known.logs, known.facts)))
+    return StoreRuns(store, store)
+
+
+@pytest.mark.parametrize("run_id", ["team/7", "a/reel", "a/flag", "50%2Foff", "ü/ß", "a b"])
+def test_a_run_with_a_slash_in_its_name_is_answered_as_any_other(tmp_path, run_id):
+    with collector(tmp_path, Store(), runs=odd_store(run_id)) as up:
+        remote = RemoteRuns(up.at.api, up.at.token)
+        name = remote.resolve("default", run_id)
+
+        assert name == run_id
+        assert remote.run("default", name).run_id == run_id
+
+
+def test_a_name_that_is_not_quoted_is_found_too(tmp_path):
+    with collector(tmp_path, Store(), runs=odd_store("team/7")) as up:
+        assert get(up, "/api/v1/runs/team/7").json()["run_id"] == "team/7"
+
+
+def test_a_tool_with_a_lone_surrogate_in_its_name_is_shown(tmp_path):
+    with collector(tmp_path, Store(), runs=odd_store("r", "se\ud800arch")) as up:
+        (listed,) = get(up, "/api/v1/runs").json()["runs"]
+        shown = get(up, "/api/v1/runs/r").json()
+
+    assert listed["tools"] == ["se\ud800arch"]
+    assert [step["name"] for step in shown["steps"] if step["kind"] == "tool"] == ["se\ud800arch"]
+
+
+def test_a_run_is_shown_with_its_replays_and_they_are_listed_apart(tmp_path):
+    store = Memory()
+    name = replay_id(build.TID, "7f3a")
+    result = ReplayResult("frozen", "diverged", 1, {"type": "missing_call", "step": 3})
+    for trace_id, attributes in ((build.TID, {}), ("7" * 32, {"replay.run.id": name, "replay.of_run": build.TID})):
+        store.export(a_run(trace_id, **attributes))
+    store.export(split(RawBatch("default", logs=(result_event("default", "7" * 32, name, build.TID, result, 1),))))
+    with collector(tmp_path, Store(), runs=StoreRuns(store, store)) as up:
+        shown = get(up, f"/api/v1/runs/{build.TID}").json()
+        listed = [
+            get(up, f"/api/v1/runs{query}").json()["runs"] for query in ("", "?replays=1", f"?replay_of={build.TID}")
+        ]
+
+    expected = {"mode": "frozen", "verdict": "diverged", "divergences": 1, "first_divergence": dict(result.first)}
+    assert [(one["run_id"], one["replay_result"]) for one in shown["replays"]] == [(name, expected)]
+    assert [[one["run_id"] for one in runs] for runs in listed] == [[build.TID], [name], [name]]

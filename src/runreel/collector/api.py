@@ -6,17 +6,18 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from runreel import __version__
 from runreel.collector.logs import describe
 from runreel.errors import CorruptError, NotFoundError, RunReelError, UsageError
-from runreel.runs.document import run_document, summary_document
+from runreel.runs.document import replays_document, run_document, summary_document
 from runreel.storage import RunQuery, RunStore
 from runreel.values import DEFAULT_TENANT
 
@@ -25,6 +26,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 _MOST_TEXT_BYTES = 16 * 1024 * 1024
 _MOST_REASON = 4000
+_MOST_REPLAYS = 20
 Scope = MutableMapping[str, Any]
 Flag = Callable[[str, str, str], Awaitable[str]]
 """Flags a run: tenant, its name, the reason; returns its id."""
@@ -53,9 +55,9 @@ class ReadApi:
             routes=[
                 Route("/api/v1/health", self._health),
                 Route("/api/v1/runs", self._list),
-                Route("/api/v1/runs/{name}", self._one),
-                Route("/api/v1/runs/{name}/reel", self._reel),
-                Route("/api/v1/runs/{name}/flag", self._flagged, methods=["POST"]),
+                Route("/api/v1/runs/{name:path}/reel", self._reel),
+                Route("/api/v1/runs/{name:path}/flag", self._flagged, methods=["POST"]),
+                Route("/api/v1/runs/{name:path}", self._one),
                 Route("/api/v1/parts/{sha256}", self._part),
                 Route("/api/v1/redact", self._redacted, methods=["POST"]),
             ],
@@ -67,7 +69,9 @@ class ReadApi:
         answer: Callable[[Scope, Any, Any], Awaitable[None]] = self._app
         if not self._allowed(scope):
             answer = _error(401, "a bearer token is needed: collector.json holds it", {"WWW-Authenticate": "Bearer"})
-        await answer(scope, receive, send)
+        # Routed as it was written: a slash in the name of a run, written %2F, is none of the path.
+        raw = scope.get("raw_path")
+        await answer({**scope, "path": raw.decode("latin-1")} if raw else scope, receive, send)
 
     def _allowed(self, scope: Scope) -> bool:
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
@@ -75,7 +79,7 @@ class ReadApi:
         return kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
 
     async def _health(self, _: Request) -> Response:
-        return JSONResponse({"status": "ok", "version": __version__, "otlp_http": self.otlp_http})
+        return _json({"status": "ok", "version": __version__, "otlp_http": self.otlp_http})
 
     async def _list(self, request: Request) -> Response:
         try:
@@ -84,7 +88,7 @@ class ReadApi:
             return _error(400, str(error))
         return await self._read(
             lambda: self._runs.runs(query),
-            lambda found: JSONResponse({"runs": [summary_document(summary) for summary in found]}),
+            lambda found: _json({"runs": [summary_document(summary) for summary in found]}),
         )
 
     def _query(self, request: Request) -> RunQuery:
@@ -109,10 +113,11 @@ class ReadApi:
         )
 
     async def _one(self, request: Request) -> Response:
-        return await self._read(
-            lambda: self._runs.run(self._tenant, self._resolved(request)),
-            lambda run: JSONResponse(run_document(run)),
-        )
+        return await self._read(lambda: self._shown(self._resolved(request)), _json)
+
+    def _shown(self, run_id: str) -> dict[str, Any]:
+        replays = self._runs.runs(RunQuery(self._tenant, replay_of=run_id, limit=_MOST_REPLAYS))
+        return run_document(self._runs.run(self._tenant, run_id)) | replays_document(replays)
 
     async def _reel(self, request: Request) -> Response:
         return await self._read(
@@ -121,7 +126,7 @@ class ReadApi:
         )
 
     async def _part(self, request: Request) -> Response:
-        sha256 = request.path_params["sha256"].removeprefix("sha256:")
+        sha256 = unquote(request.path_params["sha256"]).removeprefix("sha256:")
         return await self._read(
             lambda: self._runs.part(self._tenant, sha256),
             lambda part: Response(part, media_type="application/octet-stream"),
@@ -141,7 +146,7 @@ class ReadApi:
             text = None
         if not isinstance(text, str):
             return _error(400, 'send {"text": "..."}')
-        return await self._read(lambda: redact(text), _text)
+        return await self._read(lambda: {"text": redact(text)}, _json)
 
     async def _flagged(self, request: Request) -> Response:
         """Flag a run; the reason is stored redacted."""
@@ -157,13 +162,13 @@ class ReadApi:
         if not isinstance(reason, str) or len(reason) > _MOST_REASON:
             return _error(400, f'send {{"reason": "..."}} of at most {_MOST_REASON} characters, or nothing')
         try:
-            run_id = await flag(self._tenant, request.path_params["name"], reason)
+            run_id = await flag(self._tenant, unquote(request.path_params["name"]), reason)
         except RunReelError as error:
             return _refused(error)
-        return JSONResponse({"run_id": run_id})
+        return _json({"run_id": run_id})
 
     def _resolved(self, request: Request) -> str:
-        return self._runs.resolve(self._tenant, request.path_params["name"])
+        return self._runs.resolve(self._tenant, unquote(request.path_params["name"]))
 
     async def _read(self, read: Callable[[], T], answer: Callable[[T], Response]) -> Response:
         """Read and render in a thread, and turn errors into answers. What is read is never cached on the way."""
@@ -192,9 +197,9 @@ async def _body(request: Request) -> bytearray | None:
     return body
 
 
-def _text(text: str) -> Response:
-    # ASCII alone, unlike JSONResponse: a lone surrogate has no other form.
-    return Response(json.dumps({"text": text}), media_type="application/json")
+def _json(document: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    # ASCII alone, unlike Starlette's own: a lone surrogate, in the name of a tool say, has no other form.
+    return Response(json.dumps(document), status, headers, media_type="application/json")
 
 
 def _number(name: str, text: str) -> int:
@@ -204,7 +209,7 @@ def _number(name: str, text: str) -> int:
 
 
 def _error(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    return JSONResponse({"error": message}, status, headers)
+    return _json({"error": message}, status, headers)
 
 
 def _no_route(_: Request, __: Exception) -> Response:
