@@ -1,6 +1,8 @@
 import pytest
 
 from runreel.collector import yaml_lines
+from runreel.collector.config import parse
+from runreel.errors import ConfigError
 
 
 def read(text, **env):
@@ -74,3 +76,12 @@ def test_an_alias_used_twice_is_no_loop():
     found = read("a: &x {k: 1}\nb: *x\n")
 
     assert (found.data, found.problems) == ({"a": {"k": 1}, "b": {"k": 1}}, ())
+
+
+@pytest.mark.parametrize("depth", [150, 400, 5000])
+@pytest.mark.parametrize("pair", ["[]", "{}"])
+def test_what_is_nested_too_deeply_is_a_problem_and_no_crash(depth: int, pair: str) -> None:
+    opened = pair[0] + ("a: " if pair == "{}" else "")
+
+    with pytest.raises(ConfigError, match=r"x\.yaml: "):
+        parse(opened * depth + pair[1] * depth, "x.yaml", {})

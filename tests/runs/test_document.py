@@ -62,7 +62,7 @@ def test_a_run_document_has_steps_and_gaps_and_is_json() -> None:
     assert document["steps"][1]["refs"]["output"]["ref"] == "sha256:" + "b" * 64
     assert document["steps"][1]["fields"] == {"n": 1}
     assert document["steps"][3]["error"]["type"] == "KeyError"
-    assert document["steps"][4]["after"] == [1, 3]
+    assert document["steps"][4]["after"] == [[1, 1], [3, 3]]
     assert document["gaps"] == [
         {"step": 3, "field": "output", "needed_for": "frozen", "cause": "not recorded", "fix": "switch it on"}
     ]
@@ -86,3 +86,12 @@ def test_times_keep_their_nanoseconds_and_never_fail(ns: int, text: str | None) 
 @pytest.mark.parametrize(("value", "text"), [(float("nan"), "nan"), (float("-inf"), "-inf"), (1.5, 1.5)])
 def test_numbers_that_json_lacks_become_text(value: float, text: object) -> None:
     assert plain((value,)) == [text]
+
+
+def test_what_a_step_could_have_seen_takes_no_more_room_in_a_long_run() -> None:
+    steps = tuple(Step(seq, (), None, "tool", "t", after=frozenset(range(seq))) for seq in range(1000))
+
+    document = run_document(Run("default", "r", "", ("a" * 32,), "", steps))
+
+    assert [step["after"] for step in document["steps"][:3]] == [[], [[0, 0]], [[0, 1]]]
+    assert len(json.dumps([step["after"] for step in document["steps"]])) < 20_000

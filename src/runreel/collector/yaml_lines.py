@@ -14,6 +14,7 @@ Path = tuple[str | int, ...]
 """Where a value sits: keys of maps and indices of lists, outermost first."""
 
 _MAX_NODES = 20_000  # anchors multiply: a short file can expand into millions of values
+_TOO_DEEP = "not a configuration: lists or maps are nested hundreds of levels deep"
 _REFERENCE = re.compile(r"\$\$|\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -60,8 +61,13 @@ def read(text: str, env: Mapping[str, str]) -> Document:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or "not readable"
         return Document({}, {}, (Problem((), mark.line + 1 if mark else None, f"not YAML: {reason}"),))
+    except RecursionError:
+        return Document({}, {}, (Problem((), None, _TOO_DEEP),))
     reader = _Reader(env)
-    data = reader.value(node, ()) if node is not None else None
+    try:
+        data = reader.value(node, ()) if node is not None else None
+    except RecursionError:
+        return Document({}, {}, (Problem((), None, _TOO_DEEP),))
     return Document(data, reader.lines, tuple(reader.problems))
 
 

@@ -1,6 +1,6 @@
 """A run as JSON documents with stable field names: `runs ls --json`, `runs show --json` and the read API."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -164,7 +164,7 @@ def _step(step: Step) -> dict[str, Any]:
         "status": step.status,
         "call_id": step.call_id,
         "parent": step.parent,
-        "after": sorted(step.after),
+        "after": _ranges(step.after),
         "started_at": iso(step.start_ns),
         "ended_at": iso(step.end_ns),
         "start_ns": step.start_ns,
@@ -177,6 +177,17 @@ def _step(step: Step) -> dict[str, Any]:
         "synthesised": step.synthesised,
         "spans": [{"trace_id": key.trace_id, "span_id": key.span_id} for key in step.keys],
     }
+
+
+def _ranges(places: Iterable[int]) -> list[list[int]]:
+    """Return numbers as ranges, first and last of each: one by one they would grow with the square of a run."""
+    found: list[list[int]] = []
+    for place in sorted(places):
+        if found and found[-1][1] == place - 1:
+            found[-1][1] = place
+        else:
+            found.append([place, place])
+    return found
 
 
 def _ref(ref: Ref) -> dict[str, Any]:

@@ -17,6 +17,10 @@ _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _TIME: Schema = {"type": ["string", "null"], "format": "date-time", "description": "Nanoseconds kept, UTC."}
 _TEXTS: Schema = {"type": "array", "items": _TEXT}
+_RANGES: Schema = {
+    "type": "array",
+    "items": {"type": "array", "items": _COUNT, "minItems": 2, "maxItems": 2},  # first and last of each range
+}
 _MAP: Schema = {"type": "object"}
 _REF: Schema = {"$ref": "#/$defs/ref"}
 _PLACE: Schema = {"type": ["integer", "null"], "minimum": 0}
@@ -119,7 +123,7 @@ def _step(kind: str) -> Schema:
             "status": {"enum": ["ok", "error", "interrupted"]},
             "call_id": _TEXT,
             "parent": _PLACE,
-            "after": {"type": "array", "items": _COUNT},
+            "after": {**_RANGES, "description": "The steps whose answers it could have seen."},
             "started_at": _TIME,
             "ended_at": _TIME,
             "start_ns": _COUNT,

@@ -57,7 +57,7 @@ before its parent.
 
 `after` lists the steps whose answers a step could have seen: those that ended before it started, its causes other than
 its parents, and what these could have seen. Tool calls that one answer of a model asked for are not ordered among each
-other, and neither is what happens inside them.
+other, and neither is what happens inside them. Written out, it is a list of ranges, first and last step of each.
 
 ## Which model call asked for which tool call
 
