@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from minio import Minio
 
+from clickhouse_front import PASSWORD, front
 from runreel import components
 from runreel.errors import LockedError, NotFoundError, StoreError
 from runreel.exporters.blobs import BlobsExporter
@@ -194,6 +195,19 @@ def test_clickhouse_puts_heavy_parts_into_the_bucket(tmp_path: Path) -> None:
     assert stored == heavy.data
     assert [name.rpartition("/")[2] for name in names] == [f"{heavy.sha256}.zst"]
     assert not (tmp_path / "blobs").exists()
+
+
+def test_clickhouse_may_be_a_server(tmp_path: Path) -> None:
+    with front(tmp_path / "engine") as server:
+        wanted = {"files": {}, "clickhouse": {"endpoint": server.endpoint, "password": PASSWORD}}
+        built = components.open_exporters(wanted, site(tmp_path))
+        built["clickhouse"].export(SplitBatch("default", (row(),)))
+        listed = components.runs_in(built).runs(RunQuery())
+        for exporter in built.values():
+            exporter.shutdown()
+
+    assert [summary.run_id for summary in listed] == [TRACE]
+    assert not (tmp_path / "store").exists()
 
 
 def test_clickhouse_without_files_keeps_every_part_itself(tmp_path: Path) -> None:

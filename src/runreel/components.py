@@ -264,10 +264,27 @@ def _s3(settings: Mapping[str, Any], site: Site) -> BlobsExporter:  # noqa: ARG0
 
 def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
     from runreel.exporters.clickhouse import ClickHouse, Settings
-    from runreel.exporters.engine import Engine
+    from runreel.exporters.connection import Connection
 
-    path = settings.get("path")
-    engine = Engine.open(Path(path) if path else site.home / "store", tmp=site.home / "tmp")
+    engine: Connection
+    if settings.get("endpoint"):
+        from runreel.exporters.server import Server, ServerSettings
+
+        engine = Server.connect(
+            ServerSettings(
+                settings["endpoint"],
+                settings.get("username") or "default",
+                settings.get("password") or "",
+                settings.get("cluster_name") or "",
+                settings.get("ca_file") or "",
+                settings.get("timeout_s") or 60.0,
+            )
+        )
+    else:
+        from runreel.exporters.engine import Engine
+
+        path = settings.get("path")
+        engine = Engine.open(Path(path) if path else site.home / "store", tmp=site.home / "tmp")
     return ClickHouse(engine, site.blobs, Settings(inline_bytes=INLINE_BYTES))
 
 

@@ -156,6 +156,21 @@ def test_a_setting_may_come_from_the_environment():
             "  files:\n  s3: {endpoint: 'http://minio:9000', bucket: runs, access_key_id: me}\n",
             "line 9: exporters::s3: access_key_id and secret_access_key belong together: write both, or neither",
         ),
+        (
+            "  clickhouse:\n",
+            "  clickhouse: {path: /x, endpoint: 'http://ch:8123'}\n",
+            "line 9: exporters::clickhouse: write path for the embedded engine or endpoint for a server, not both",
+        ),
+        (
+            "  clickhouse:\n",
+            "  clickhouse: {username: me}\n",
+            "line 9: exporters::clickhouse: username belongs to a server: write its endpoint, too",
+        ),
+        (
+            "  clickhouse:\n",
+            "  clickhouse: {endpoint: 'tcp://ch:9000'}\n",
+            "line 9: exporters::clickhouse::endpoint: ",
+        ),
         ("receivers: [otlp]", "receivers: []", "line 13: service::pipelines::traces::receivers: must not be empty"),
         (
             "receivers: [otlp]",

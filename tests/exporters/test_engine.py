@@ -10,7 +10,8 @@ import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError, DataError, OperationalError
 
 from runreel.errors import LockedError, PermanentError, RetryableError, StoreError
-from runreel.exporters.engine import Engine, consume_error, describe, new_token
+from runreel.exporters.connection import consume_error, describe, new_token
+from runreel.exporters.engine import Engine
 
 SECRET = "4111-1111-1111-1111"  # stands for data that an engine's message quotes
 

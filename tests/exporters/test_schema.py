@@ -7,7 +7,8 @@ import pytest
 from runreel.errors import StoreError
 from runreel.exporters import schema
 from runreel.exporters.clickhouse import ClickHouse
-from runreel.exporters.engine import Engine, new_token
+from runreel.exporters.connection import new_token
+from runreel.exporters.engine import Engine
 from store_kit import torn_batches
 
 

@@ -310,9 +310,24 @@ class S3Config(Strict):
 
 
 class ClickHouseConfig(Strict):
-    """The exporter `clickhouse`, on the embedded engine in a directory."""
+    """The exporter `clickhouse`: on the embedded engine in a directory, or on a server or cluster."""
 
     path: str | None = Field(default=None, min_length=1)
+    endpoint: str | None = Field(default=None, pattern=r"^https?://[^/@]+/?$")
+    username: str = "default"
+    password: str | None = Field(default=None, repr=False)
+    cluster_name: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
+    ca_file: str | None = None
+    timeout_s: float = Field(default=60.0, gt=0, le=3600)
+
+    @model_validator(mode="after")
+    def _check(self) -> "ClickHouseConfig":
+        if self.endpoint and self.path:
+            raise ValueError("write path for the embedded engine or endpoint for a server, not both")
+        of_a_server = self.model_fields_set - {"path", "endpoint"}
+        if of_a_server and not self.endpoint:
+            raise ValueError(f"{min(of_a_server)} belongs to a server: write its endpoint, too")
+        return self
 
 
 Role = Literal["receivers", "processors", "exporters", "extensions"]

@@ -18,7 +18,7 @@ import zstandard
 from runreel.errors import CorruptError
 from runreel.exporters import rows, tables
 from runreel.exporters.blobs import unpack
-from runreel.exporters.engine import Engine, new_token
+from runreel.exporters.connection import Connection, new_token
 from runreel.storage import BlobStore, CachedRun, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
 
@@ -74,7 +74,7 @@ class ClickHouse:
     """An Exporter, and the Database that runs are read from. Thread-safe; owns its engine.
 
     Args:
-        engine: An open engine.
+        engine: An open engine, or a connection to a server.
         blobs: Where heavy parts go; None keeps every part in the table.
         settings: See Settings.
         clock: Our time in nanoseconds since 1970: when a batch arrived.
@@ -82,7 +82,7 @@ class ClickHouse:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Connection,
         blobs: BlobStore | None = None,
         settings: Settings | None = None,
         clock: Callable[[], int] = time.time_ns,

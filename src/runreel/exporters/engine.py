@@ -1,45 +1,28 @@
-"""The embedded engine: opens chDB in a folder, brings its tables up to date, and turns its errors into ours.
+"""The embedded engine: opens chDB in a folder, and brings its tables up to date. One process owns a folder: chDB has no
+second reader."""
 
-One process owns a folder: chDB has no second reader. The engine quotes data in its error texts, so none of them leaves
-this module: an error of ours names the table, the code and what to do.
-"""
-
-import logging
 import os
-import re
 import tempfile
 import threading
-import uuid
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runreel.errors import ConsumeError, PermanentError, RetryableError, StoreError
+from runreel.errors import ConsumeError, StoreError
 from runreel.exporters import owner, schema
-
-# What the data itself is to blame for: the same batch would fail again. Every other code may pass (full disk, memory,
-# too many parts, a server that is starting), and a code that we do not know is not the data's fault until shown.
-PERMANENT_CODES = frozenset({
-    6, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 128, 131, 190, 321, 349, 407, 469,
-})  # fmt: skip
-_DISK_FULL = 243
-_NAME = re.compile(r"[A-Z][A-Z0-9_]{2,60}")
-Rows = Sequence[Sequence[Any]]
+from runreel.exporters.connection import Connection, describe, quiet
 
 
-class Engine:
+class Engine(Connection):
     """An open store. Thread-safe: writes go one after the other, and reads do not wait for them.
 
     Make it with `open`. `close` is safe twice. Never use it in a forked child: chDB hangs there, so that is refused.
     """
 
     def __init__(self, path: Path, lock: owner.Lock, tmp: "_TemporaryFolder") -> None:
-        self.path = path
+        super().__init__(path)
         self._lock = lock
         self._tmp = tmp
         self._pid = os.getpid()
-        self._writer: Any = None
-        self._reader: Any = None
         self._closing = threading.Lock()
 
     @classmethod
@@ -57,8 +40,7 @@ class Engine:
         import chdb  # noqa: F401  a missing package must name itself: the client's own message does not
         from clickhouse_connect.driver.exceptions import ClickHouseError
 
-        # Its log lines hold the data of a failed insert.
-        logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL + 1)
+        quiet()
         for folder in (path, tmp):
             _usable(folder)
         lock = owner.take(path)
@@ -80,57 +62,6 @@ class Engine:
             raise StoreError(failure)
         return engine
 
-    def query(self, sql: str, parameters: Mapping[str, Any] | None = None, *, binary: Sequence[str] = ()) -> Rows:
-        """Return the rows of a SELECT. `binary` names the String columns to return as bytes. Raises StoreError."""
-        return self._read(self._reader, sql, parameters, binary)
-
-    def command(self, sql: str) -> None:
-        """Run a statement that answers nothing. Raises StoreError."""
-        self._check()
-        failure: Exception
-        try:
-            self._writer.command(sql)
-        except Exception as error:  # noqa: BLE001  the client lets through whatever its codecs raise, with data in it
-            failure = error
-        else:
-            return
-        raise StoreError(f"{self.path}: {describe(failure)} while running {sql.split(maxsplit=1)[0]}")
-
-    def insert(self, table: str, columns: Mapping[str, Sequence[Any]], token: str) -> None:
-        """Insert rows, durable on return.
-
-        Args:
-            table: A table of database `runreel`.
-            columns: Column name to values, all of one length.
-            token: Deduplication token: unique per flush, the same again when that flush is retried.
-
-        Raises:
-            RetryableError, PermanentError: by what went wrong; without a word of the data.
-        """
-        try:
-            self._check()
-        except StoreError as error:
-            raise RetryableError(str(error)) from None
-        if not any(columns.values()):
-            return
-        failure: Exception
-        try:
-            self._writer.insert(
-                table,
-                list(columns.values()),
-                column_names=list(columns),
-                column_type_names=[schema.TYPES[table][name] for name in columns],
-                database=schema.DATABASE,
-                column_oriented=True,
-                settings={"insert_deduplication_token": token},
-            )
-        except Exception as error:  # noqa: BLE001  as above
-            failure = error
-        else:
-            return
-        # Raised out here, not in the handler: the engine's error must not hang on ours as its context.
-        raise consume_error(failure, table)
-
     def close(self) -> None:
         """Close the clients and let the folder go."""
         with self._closing:
@@ -141,62 +72,10 @@ class Engine:
             self._tmp.leave()
             self._lock.release()
 
-    def _read(self, client: Any, sql: str, parameters: Mapping[str, Any] | None, binary: Sequence[str]) -> Rows:
-        self._check()
-        failure: Exception
-        try:
-            result = client.query(
-                sql,
-                parameters=dict(parameters or {}),
-                query_formats={"FixedString": "bytes", "DateTime64": "int"},
-                column_formats=dict.fromkeys(binary, "bytes"),
-            )
-            rows: Rows = result.result_rows
-        except Exception as error:  # noqa: BLE001  as above
-            failure = error
-        else:
-            return rows
-        raise StoreError(f"{self.path}: {describe(failure)} while reading")
-
     def _check(self) -> None:
-        if self._writer is None:
-            raise StoreError(f"{self.path}: the store is closed")
+        super()._check()
         if os.getpid() != self._pid:
             raise StoreError(f"{self.path}: opened by process {self._pid}, and not to be used in its forked child")
-
-
-def describe(error: Exception) -> str:
-    """Say what went wrong in words that hold no data: the engine's code and its name, or the kind of exception."""
-    code, name = getattr(error, "code", None), getattr(error, "name", None)
-    if isinstance(code, int):
-        known = f" ({name})" if isinstance(name, str) and _NAME.fullmatch(name) else ""
-        return f"engine error {code}{known}"
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}"
-    return f"{type(error).__name__}"
-
-
-def consume_error(error: Exception, table: str) -> ConsumeError:
-    """Map what an insert failed with to one of the two errors that may leave an exporter."""
-    what = f"insert into {table}: {describe(error)}"
-    code = getattr(error, "code", None)
-    if isinstance(code, int):
-        if code in PERMANENT_CODES:
-            return PermanentError(what)
-        advice = "; the disk is full" if code == _DISK_FULL else ""
-        return RetryableError(what + advice)
-    if isinstance(error, OSError):
-        return RetryableError(what)
-    # Raised before anything reached the engine: a value that does not fit its column, now and always.
-    kinds: tuple[type[Exception], ...] = (ValueError, TypeError, ArithmeticError, AttributeError, LookupError)
-    if isinstance(error, kinds) or type(error).__name__ in {"DataError", "ProgrammingError", "error"}:
-        return PermanentError(what)
-    return RetryableError(what)
-
-
-def new_token() -> str:
-    """Return a deduplication token. Never derived from content: a used token silently swallows a later insert."""
-    return uuid.uuid4().hex
 
 
 def _client(path: Path) -> Any:

@@ -1,14 +1,14 @@
 """The tables: which columns they have, and how a store is brought up to date. The SQL stands in `sql/`, one file a
 version."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from runreel.errors import StoreError
 
 if TYPE_CHECKING:
-    from runreel.exporters.engine import Engine
+    from runreel.exporters.connection import Connection
 
 DATABASE = "runreel"
 _VERSIONS = (
@@ -35,23 +35,32 @@ def statements(script: str) -> list[str]:
     return [statement.rstrip(";") for statement in found if statement.rstrip(";")]
 
 
-def migrate(engine: "Engine") -> None:
+def migrate(engine: "Connection", form: Callable[[str], Sequence[str]] | None = None) -> None:
     """Bring a store up to date. Idempotent, and may be cut off anywhere: a version counts once all of it has run.
+
+    Args:
+        engine: Where the tables are.
+        form: Turns each statement into what is run for it (cluster.py); None runs it as it is.
 
     Raises:
         StoreError: the store is of a newer version than this one knows, or the engine refuses.
     """
-    engine.command(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
-    engine.command(_VERSIONS)
+
+    def run(sql: str) -> None:
+        for statement in (sql,) if form is None else form(sql):
+            engine.command(statement)
+
+    run(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
+    run(_VERSIONS)
     known = scripts()
     ((found,),) = engine.query("SELECT max(version) FROM runreel.schema_version")
     if found > max(known):
         theirs = f"the store {engine.path} has tables of version {found}, and this RunReel knows up to {max(known)}"
-        raise StoreError(f"{theirs}: use a newer RunReel, or another folder (RUNREEL_HOME)")
+        raise StoreError(f"{theirs}: use a newer RunReel, or another store")
     for version, script in known.items():
         if version > found:
             for statement in statements(script):
-                engine.command(statement)
+                run(statement)
             engine.insert("schema_version", {"version": [version]}, f"schema-{version}")
 
 

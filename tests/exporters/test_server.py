@@ -1,0 +1,194 @@
+"""A ClickHouse server over HTTP, as far as a test server in front of chDB can show it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clickhouse_front import PASSWORD, Front, front
+from runreel.errors import RetryableError, StoreError
+from runreel.exporters import cluster, schema
+from runreel.exporters.clickhouse import ClickHouse
+from runreel.exporters.connection import new_token
+from runreel.exporters.engine import Engine
+from runreel.exporters.server import Server, ServerSettings
+from runreel.values import SplitBatch
+from stored_rows import OTHER_TRACE, TRACE, batch_with_payload, row
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    with front(tmp_path_factory.mktemp("front") / "engine") as started:
+        yield started
+
+
+@pytest.fixture
+def database(running: Front) -> Iterator[ClickHouse]:
+    opened = ClickHouse(Server.connect(ServerSettings(running.endpoint, password=PASSWORD)))
+    yield opened
+    opened.shutdown()
+    opened.shutdown()
+
+
+def spans(database: ClickHouse, tenant: str, trace_id: str = TRACE) -> int:
+    return len(database.rows(tenant, [trace_id])[0])
+
+
+def test_an_insert_whose_answer_was_lost_is_stored_once(running: Front, database: ClickHouse, tenant: str) -> None:
+    sent = SplitBatch(tenant, (row(tenant=tenant),))
+    database.export(SplitBatch(tenant, (row(tenant=tenant, trace_id=OTHER_TRACE),)))
+    running.cut()
+    for _ in range(3):  # the client sends again by itself, or whoever holds the batch does
+        try:
+            database.export(sent)
+        except RetryableError:
+            continue
+        break
+
+    raw = database._engine.query(
+        "SELECT count() FROM runreel.spans WHERE tenant = {tenant:String} AND trace_id = {trace:String}",
+        {"tenant": tenant, "trace": TRACE},
+    )
+    assert raw == [(1,)]
+
+
+def test_a_server_in_trouble_is_worth_another_try(running: Front, database: ClickHouse, tenant: str) -> None:
+    sent = batch_with_payload({"text": "x" * 500}, tenant)
+    for code in (252, 241, 202, 209, 999):
+        running.fault(500, code)
+        with pytest.raises(RetryableError, match=f"insert into parts: engine error {code}"):
+            database.export(sent)
+
+    database.export(sent)
+
+    assert spans(database, tenant) == 1
+
+
+def test_a_server_that_refuses_a_read_says_so_without_data(running: Front, database: ClickHouse, tenant: str) -> None:
+    running.fault(500, 241)
+
+    with pytest.raises(StoreError, match=f"{running.endpoint}: engine error 241.* while reading"):
+        database.rows(tenant, [TRACE])
+
+
+def test_a_restarted_server_is_used_again_without_a_word(tmp_path: Path, tenant: str) -> None:
+    sent = SplitBatch(tenant, (row(tenant=tenant),))
+    with front(tmp_path / "engine") as first:
+        port = int(first.endpoint.rpartition(":")[2])
+        database = ClickHouse(Server.connect(ServerSettings(first.endpoint)))
+        database.export(sent)
+    with pytest.raises(RetryableError):
+        database.export(SplitBatch(tenant, (row(tenant=tenant, trace_id=OTHER_TRACE),)))
+    with pytest.raises(StoreError):
+        database.rows(tenant, [TRACE])
+
+    with front(tmp_path / "engine", port):
+        database.export(SplitBatch(tenant, (row(tenant=tenant, trace_id=OTHER_TRACE),)))
+
+        assert (spans(database, tenant), spans(database, tenant, OTHER_TRACE)) == (1, 1)
+        database.shutdown()
+
+
+def test_nobody_listening_is_said_with_the_address() -> None:
+    with pytest.raises(StoreError, match=r"cannot use the ClickHouse server http://127\.0\.0\.1:1: .*Is it running"):
+        Server.connect(ServerSettings("http://127.0.0.1:1"))
+
+
+def test_a_user_that_the_server_does_not_know_is_said(running: Front) -> None:
+    with pytest.raises(StoreError, match="does not know this user or password") as caught:
+        Server.connect(ServerSettings(running.endpoint, username="nobody", password="hunter2"))
+
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_user_that_may_not_make_tables_is_told_what_to_do(running: Front) -> None:
+    plain = Server.connect(ServerSettings(running.endpoint, migrate=False))
+    plain.close()
+    with pytest.raises(StoreError, match="closed"):
+        plain.query("SELECT 1")
+
+
+@pytest.mark.parametrize("endpoint", ["ch:8123", "tcp://ch:9000", "http://", "http://me:secret@ch:8123", "http://ch/x"])
+def test_what_is_no_endpoint_is_said(endpoint: str) -> None:
+    with pytest.raises(StoreError, match="is no ClickHouse endpoint: write http://host:8123"):
+        Server.connect(ServerSettings(endpoint))
+
+
+def test_tables_of_a_newer_version_are_left_alone(tmp_path: Path) -> None:
+    with front(tmp_path / "engine") as running:
+        server = Server.connect(ServerSettings(running.endpoint))
+        server.insert("schema_version", {"version": [999]}, new_token())
+        server.close()
+
+        with pytest.raises(StoreError, match=r"tables of version 999.*use a newer RunReel"):
+            Server.connect(ServerSettings(running.endpoint))
+
+
+# --- the tables of a cluster: their SQL is parsed, and cannot be run here ---
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    folder = tmp_path_factory.mktemp("parse")
+    opened = Engine.open(folder / "store", tmp=folder / "tmp")
+    yield opened
+    opened.close()
+
+
+ALL = [statement for script in schema.scripts().values() for statement in schema.statements(script)]
+
+
+def parses(engine: Engine, sql: str) -> bool:
+    """Whether the engine's parser takes a statement; raises what it says where not."""
+    return bool(engine.query(f"EXPLAIN AST {sql}"))
+
+
+def test_the_parser_would_notice(engine: Engine) -> None:
+    with pytest.raises(StoreError):
+        parses(engine, "CREATE TABLE x (a String) ENGIN = Log")
+
+
+@pytest.mark.parametrize("number", range(len(ALL)))
+def test_every_statement_has_a_form_for_a_cluster_that_parses(engine: Engine, number: int) -> None:
+    found = cluster.ddl("runs-1")(ALL[number])
+
+    for sql in found:
+        assert parses(engine, sql)
+        if not sql.startswith("INSERT"):
+            assert "ON CLUSTER `runs-1`" in sql
+
+
+def test_every_table_is_replicated_on_its_shard_and_spread_by_what_belongs_together() -> None:
+    tables = [sql for sql in ALL if sql.startswith("CREATE TABLE")]
+    form = cluster.ddl("runs")
+
+    for sql in tables:
+        local, over_all = form(sql)
+        name = re.search(r"runreel\.(\w+)", sql)[1]  # type: ignore[index]
+        assert f"runreel.{name}_local" in local
+        assert re.search(
+            rf"Replicated\w*MergeTree\('/clickhouse/tables/{{shard}}/runreel/{name}', '{{replica}}'", local
+        )
+        assert " replicated_deduplication_window = " in local
+        assert re.search(rf"Distributed\(`runs`, runreel, {name}_local, cityHash64\(\w+\)\)", over_all)
+        key = re.search(r"cityHash64\((\w+)\)", over_all)[1]  # type: ignore[index]
+        order = re.search(r"ORDER BY \(?([^)]*)\)?", sql)[1]  # type: ignore[index]
+        assert key in order.split(", ")  # duplicates of a row meet on one shard
+
+
+def test_the_arguments_of_an_engine_are_kept() -> None:
+    (local, _) = cluster.ddl("c")("CREATE TABLE IF NOT EXISTS runreel.x\n(a Int8)\nENGINE = ReplacingMergeTree(a)\n")
+
+    assert "ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/runreel/x', '{replica}', a)" in local
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x`; DROP", "1st"])
+def test_what_is_no_cluster_is_said(name: str) -> None:
+    with pytest.raises(StoreError, match="is no name of a cluster"):
+        cluster.ddl(name)
+
+
+def test_a_statement_without_a_form_is_refused() -> None:
+    with pytest.raises(StoreError, match="no form for a cluster of a statement that begins"):
+        cluster.ddl("c")("DROP TABLE runreel.spans")
