@@ -91,12 +91,13 @@ def test_several_runs_of_one_replay_stay_apart_and_links_between_them_hold():
 
 
 def test_the_run_that_the_recorder_named_is_the_one_that_is_compared_even_where_it_is_smaller():
-    named = make_span({"gen_ai.operation.name": "invoke_agent", keys.RUN_ID: "new"}, trace_id="7" * 32)
+    named = make_span({"gen_ai.operation.name": "invoke_agent", keys.RUN_ID: "told"}, trace_id="7" * 32)
     exports = [exported(*steps()), ("traces", "protobuf", encode("traces", [named], "protobuf"))]
 
-    own = recording(exports, RECORDED, "new")
+    own = recording(exports, RECORDED, "new", told="told")
 
-    assert len(own.main[0]) == 1
+    assert [span.attributes[keys.RUN_ID] for span in own.main[0]] == ["new"]
+    assert sorted(group(own.spans)) == ["new", "new.2"]
 
 
 def test_log_events_follow_their_spans():

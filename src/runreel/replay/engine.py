@@ -109,7 +109,7 @@ def replay(
         channel.send(plan)
         exit_code, timed_out = _serve(host, sandboxed, channel, timeout_s if break_at is None else None)
         _require_started(run, host, exit_code, timeout_s if timed_out else None)
-        seen = outcome.Seen(host, exit_code, timed_out, sandboxed.attempts, sandboxed.isolation)
+        seen = outcome.Seen(host, exit_code, timed_out, sandboxed.attempts, sandboxed.isolation, plan.get("run_id"))
     return outcome.judge(arranged, seen, redact=redact, duration_s=time.monotonic() - started)
 
 

@@ -20,14 +20,14 @@ Redact = Callable[[RawBatch], CleanBatch]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Everything known once the child has ended."""
+    """Everything known once the child has ended. `told_id` is what the agent's recorder takes for the id of its run."""
 
     host: Host
     exit_code: int
     timed_out: bool
     attempts: Sequence[Attempt]
     isolation: Isolation
-    run_id: str = ""
+    told_id: str = ""
 
 
 def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -> Replayed:
@@ -39,7 +39,7 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
     left = ended.get("how") == "quit"
     divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised" or seen.timed_out or left)
     divergences = _in_order(divergences, findings, host.network_at)
-    own = recording(host.otlp, tape.run, seen.run_id or new_run_id(tape.run.run_id))
+    own = recording(host.otlp, tape.run, new_run_id(tape.run.run_id), told=seen.told_id)
     run = _own_run(own, redact)
     if not divergences and not left:
         divergences = tuple(_output_divergences(tape, seen, ended, run))

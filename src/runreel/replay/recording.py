@@ -51,10 +51,11 @@ class Recording:
         return RawBatch(tenant, self.spans, (*self.logs, event))
 
 
-def recording(exports: Sequence[Export], recorded: Run, run_id: str) -> Recording:
+def recording(exports: Sequence[Export], recorded: Run, run_id: str, *, told: str = "") -> Recording:
     """Decode what an agent exported while it was replayed, and give it ids of its own.
 
-    The run that is compared is the one named `run_id`, as the recorder names it, else the largest.
+    The run that is compared, and gets the id `run_id`, is the one named `told`, as the recorder was told to name it,
+    else the largest.
     """
     spans: list[Span] = []
     logs: list[LogEvent] = []
@@ -70,7 +71,7 @@ def recording(exports: Sequence[Export], recorded: Run, run_id: str) -> Recordin
     groups = group(spans, logs)
     if not groups:
         return Recording(run_id, recorded.run_id, problems=tuple(problems))
-    main = run_id if run_id in groups else max(groups, key=lambda name: (len(groups[name][0]), name))
+    main = told if told in groups else max(groups, key=lambda name: (len(groups[name][0]), name))
     others = [name for name in sorted(groups) if name != main]
     names = {main: run_id, **{name: f"{run_id}.{number}" for number, name in enumerate(others, 2)}}
     own = _Ids(run_id, recorded.run_id, names, groups, spans)
