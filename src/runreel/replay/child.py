@@ -16,7 +16,7 @@ from typing import Any
 from runreel.canonical import dumps, loads
 from runreel.errors import DivergedError, EntryPointError, RefusedError
 from runreel.record.convert import thaw
-from runreel.replay import capture, determinism, entry, transports
+from runreel.replay import capture, determinism, entry, frames, transports
 from runreel.replay.boundaries import finding, functions, recorder, swapping
 from runreel.replay.clock import Clock
 from runreel.replay.imports import when_imported
@@ -137,6 +137,7 @@ class Child:
     def http(self, request: HttpRequest) -> HttpResponse:
         """Ask for the response to an HTTP request (see transports.Handler)."""
         head = {"method": request.method, "url": request.url, "headers": [list(pair) for pair in request.headers]}
+        head["stack"] = frames.agents_places(sys._getframe(1))
         reply = self._ask(Frame("http", head, request.body))
         headers = tuple((name, value) for name, value in reply.get("headers"))
         chunks = reply.get("chunks")

@@ -106,6 +106,7 @@ def replay(
     started = time.monotonic()
     with _child(env, cwd, stdout) as (sandboxed, channel):
         host = Host(matcher, channel, break_at=break_at)
+        sandboxed.follow(lambda: len(matcher.divergences))
         channel.send(plan)
         exit_code, timed_out = _serve(host, sandboxed, channel, timeout_s if break_at is None else None)
         _require_started(run, host, exit_code, timeout_s if timed_out else None)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 
@@ -9,6 +10,7 @@ _LIBRARY = os.__file__.removesuffix("os.py")
 _HERE = str(Path(__file__).parent) + os.sep
 _OURS = (_HERE, str(Path(__file__).parents[1] / "record") + os.sep)
 _INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+_MOST = 5
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
@@ -38,6 +40,11 @@ def is_agents(frame: FrameType) -> bool:
     """Whether a frame is neither Python's, nor an installed package's, nor ours."""
     ours = frame.f_code.co_filename.startswith(_OURS)
     return not (ours or in_library(frame) or in_package(frame))
+
+
+def agents_places(frame: FrameType | None) -> list[str]:
+    """Return the agent's own frames at or above a frame, the innermost first, as texts."""
+    return list(islice((place(one) for one in outwards(frame) if is_agents(one)), _MOST))
 
 
 def place(frame: FrameType) -> str:

@@ -1,7 +1,7 @@
 """The replay's side of the conversation: answer what the agent's process asks, keep what it tells."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -61,7 +61,7 @@ class Host:
         elif frame.type == "network":
             facts = {name: str(value) for name, value in frame.head.items()}
             self.network.append(facts)
-            self.network_at.setdefault(facts.get("target", ""), len(self.matcher.divergences))
+            self.network_at.setdefault(mask(facts.get("target", "")), len(self.matcher.divergences))
         elif frame.type == "note":
             self.notes[frame.get("text")] = None
         elif frame.type == "forked":
@@ -118,7 +118,7 @@ class Host:
         request = HttpRequest(frame.get("method"), frame.get("url"), headers, frame.body)
         asked = wire.parse(request)
         if asked is None:
-            return self._no_model(request)
+            return self._no_model(request, frame.get("stack", ()))
         return self._model(request, asked)
 
     def _model(self, request: HttpRequest, asked: ModelRequest) -> Frame:
@@ -152,14 +152,14 @@ class Host:
         self.matcher.expect_again(call, entry)
         return Frame("reply", {"how": how, "message": text, "clock_ns": entry.end_ns})
 
-    def _no_model(self, request: HttpRequest) -> Frame:
+    def _no_model(self, request: HttpRequest, stack: Sequence[str]) -> Frame:
         """Refuse a request that is no model's: nothing recorded answers it, and it does not go out."""
         self.refusals += 1
         host = urlsplit(request.url).hostname or "?"
         if any(host == name or host.endswith(f".{name}") for name in TELEMETRY_HOSTS):
             self.notes[f"telemetry of a vendor was not sent: {request.method} {host}"] = None
         else:
-            self.matcher.divergences.append(_unknown_http(request.method, host, self.matcher.calls))
+            self.matcher.divergences.append(_unknown_http(request.method, host, self.matcher.calls, stack))
         return Frame("reply", {"how": "refused", "message": f"a replay makes no live calls: {request.method} {host}"})
 
 
@@ -180,7 +180,9 @@ def explain(divergence: Divergence) -> str:
     step = f" of step {divergence.recorded}" if divergence.recorded is not None else ""
     path = f" at {mask(divergence.path)}" if divergence.path else ""
     reason = f": {divergence.reason}" if divergence.type == "unrecorded_call" else ""
-    return f"runreel replay: {divergence.type}{step} ({what}){path}{reason}"
+    nearest = next((one for one in divergence.nearest if one.seq != divergence.recorded), None)
+    near = f"; nearest recorded: step {nearest.seq}, {nearest.likeness:.0%} alike" if nearest else ""
+    return f"runreel replay: {divergence.type}{step} ({what}){path}{reason}{near}"
 
 
 def _response(response: HttpResponse, end_ns: int) -> Frame:
@@ -206,12 +208,13 @@ def _drained(body: Iterator[bytes]) -> tuple[list[bytes], str]:
     return chunks, ""
 
 
-def _unknown_http(method: str, host: str, calls: int) -> Divergence:
+def _unknown_http(method: str, host: str, calls: int, stack: Sequence[str]) -> Divergence:
+    at = f", at {mask(' < '.join(stack))}" if stack else ""
     return Divergence(
         "network_attempt",
         name=f"{method} {host}",
         replayed=calls,
-        reason="an HTTP request that goes to no model, outside of any recorded tool",
+        reason=f"an HTTP request that goes to no model, outside of any recorded tool{at}",
         advice="put it behind a tool: @runreel.record.tool, or --tool NAME=module:function",
     )
 

@@ -80,6 +80,9 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
 
 
 def _network(seen: Seen) -> tuple[tuple[NetworkAttempt, ...], tuple[str, ...]]:
+    for attempt in seen.attempts:
+        target = mask(attempt.target)
+        seen.host.network_at[target] = min(attempt.at, seen.host.network_at.get(target, attempt.at))
     merged = merge(seen.attempts, seen.host.network, watched=seen.isolation.notify, clean=mask)
     return merged.findings, tuple(f"network, no finding: {attempt}" for attempt in merged.notes)
 

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable, Mapping
 from types import FrameType
 
+from runreel.replay import frames
+
 Report = Callable[[Mapping[str, str]], None]
 
 _WITH_ADDRESS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind"})
@@ -19,14 +21,14 @@ _LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.geth
 _OPENED = "socket.__new__"
 _EVENTS = _WITH_ADDRESS | _LOOKUPS | {_OPENED}
 _MOST_REPORTS = 10_000
-_LIBRARY = os.__file__.removesuffix("os.py")
 
 
 def install(report: Report) -> None:
     """Report each socket call of Python code in this process from now on, each kind once a place in the code.
 
     A report is a flat map of texts: `event` (`socket.connect`...), `target` (as in findings.Attempt; a look-up's host
-    is as it was asked for), `family`, `kind`, `where` (`file:line in function`), `pid`, `thread`; the first one is
+    is as it was asked for), `family`, `kind`, `where` (`file:line in function`, the nearest code outside of Python's
+    own), `stack` (the agent's frames alone, one a line, innermost first), `pid`, `thread`; the first one is
     `audit.installed` and says that this process (after a fork: that one) is watched. The hook cannot be taken out
     again. `report` is called in the thread that makes the call, one at a time; what it does with sockets itself is not
     reported, and what it raises reaches the agent's code.
@@ -59,7 +61,7 @@ class _Watcher:
         frame = sys._getframe(1)
         if event == _OPENED and frame.f_code.co_name == "__init__" and frame.f_locals.get("fileno") is not None:
             return  # a socket object around a descriptor that exists: socketpair, accept, dup
-        facts = {"event": event, **_describe(event, arguments), "where": _where(frame)}
+        facts = {"event": event, **_describe(event, arguments), "where": _where(frame), "stack": _stack(frame)}
         key = tuple(facts.values())
         with self._lock:
             if key in self._said or len(self._said) >= _MOST_REPORTS:
@@ -123,13 +125,16 @@ def _kind(value: object) -> str:
         return ""
 
 
-def _where(frame: FrameType | None) -> str:
+def _where(frame: FrameType) -> str:
     """Return the nearest place outside the standard library; the nearest of all where there is none."""
-    nearest = frame
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(("<", _LIBRARY)) or f"{os.sep}site-packages{os.sep}" in name:
-            nearest = frame
-            break
-        frame = frame.f_back
-    return f"{nearest.f_code.co_filename}:{nearest.f_lineno} in {nearest.f_code.co_name}" if nearest else ""
+    outside = (one for one in frames.outwards(frame) if not frames.in_library(one))
+    return frames.place(next(outside, frame))
+
+
+def _stack(frame: FrameType) -> str:
+    """Return the agent's own frames. A thread of a pool has none: what the main thread is at says the most then."""
+    lines = frames.agents_places(frame)
+    if not lines:
+        main = sys._current_frames().get(threading.main_thread().ident or 0)
+        lines = [f"{line}, the main thread" for line in frames.agents_places(main)[:1]]
+    return "\n".join(lines)

@@ -7,7 +7,7 @@ an import or a vendor's telemetry does by itself. Pure: no I/O, no clock.
 import ipaddress
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 LIBC_SOCKETS = (
@@ -55,7 +55,8 @@ class Attempt:
 
     `target` is `host:port`, `[v6]:port`, a path, `@name` for an abstract socket, or empty where the call names none.
     `stood_in` says that the program was given a stand-in instead of a socket: such a `socket` call alone reaches out to
-    nobody, and the connect that follows is an attempt of its own. The command line is whole, and not redacted.
+    nobody, and the connect that follows is an attempt of its own. The command line is whole, and not redacted. `at` is
+    what `Sandboxed.follow` was told when it was first seen.
     """
 
     pid: int
@@ -68,11 +69,16 @@ class Attempt:
     target: str = ""
     stood_in: bool = False
     count: int = 1
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkAttempt:
-    """One line of the report: who tried, where to, and from where in the code. `note` says why it is no finding."""
+    """One line of the report: who tried, where to, and from where in the code. `note` says why it is no finding.
+
+    `where` is the nearest code outside of Python's own, often a library's; `stack` are the agent's own frames, the
+    innermost first. Both are `file:line in function`.
+    """
 
     pid: int
     command: str
@@ -81,6 +87,7 @@ class NetworkAttempt:
     family: str
     target: str = ""
     where: str = ""
+    stack: tuple[str, ...] = ()
     via: str = ""
     count: int = 1
     note: str = ""
@@ -90,6 +97,8 @@ class NetworkAttempt:
         times = f", {self.count} times" if self.count > 1 else ""
         via = f" through {self.via}" if self.via else ""
         where = f" at {self.where}" if self.where else ""
+        callers = [place for place in self.stack if place != self.where]
+        where += f", called from {' < '.join(callers)}" if callers else ""
         note = f" ({self.note})" if self.note else ""
         target = self.target or "target unknown"
         who = f"{self.command}[{self.pid}]"
@@ -221,6 +230,7 @@ class _Process:
             attempt.family,
             attempt.target or report.get("target", "") or self._near(report),
             report.get("where", ""),
+            _stack_of(report),
             count=attempt.count,
             note=note,
         )
@@ -240,6 +250,7 @@ class _Process:
             family=report.get("family", ""),
             target=report.get("target", "") or self._near(report),
             where=report.get("where", ""),
+            stack=_stack_of(report),
             via=via,
             note=note,
         )
@@ -258,9 +269,12 @@ def _names(reports: Iterable[Mapping[str, str]]) -> dict[str, Mapping[str, str]]
 def _cleaned(line: NetworkAttempt, clean: Callable[[str], str]) -> NetworkAttempt:
     texts = (line.target, line.where, line.via, line.cmdline)
     target, where, via, cmdline = (clean(text) if text else text for text in texts)
-    return NetworkAttempt(
-        line.pid, line.command, cmdline, line.syscall, line.family, target, where, via, line.count, line.note
-    )
+    stack = tuple(clean(place) for place in line.stack)
+    return replace(line, target=target, where=where, via=via, cmdline=cmdline, stack=stack)
+
+
+def _stack_of(report: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(report.get("stack", "").splitlines())
 
 
 def _host(target: str) -> str:

@@ -16,7 +16,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
@@ -178,6 +178,11 @@ class Sandboxed:
         """What the walls stopped so far; complete for the program itself once `wait` has returned. Always empty where
         `isolation.notify` is false."""
         return self._supervisor.attempts if self._supervisor else ()
+
+    def follow(self, progress: Callable[[], int]) -> None:
+        """Have each attempt note from now on how far things were when it was first seen (`Attempt.at`)."""
+        if self._supervisor:
+            self._supervisor.progress = progress
 
     def wait(self, timeout_s: float | None = None) -> int:
         """Return the exit status (a signal's number, negative). Raises TimeoutError; the program then still runs."""

@@ -15,7 +15,7 @@ import select
 import socket
 import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from runreel.replay.sandbox import procfs
@@ -50,6 +50,7 @@ class _Asked:
 @dataclass(slots=True)
 class _Seen:
     tid: int
+    at: int
     count: int = 0
 
 
@@ -70,6 +71,8 @@ class Supervisor:
         self._given: dict[tuple[int, int], Attempt] = {}
         self._options: dict[tuple[int, ...], bytes] = {}
         self._able = True
+        self.progress: Callable[[], int] = lambda: 0
+        """Says how far the program's owner has come; noted with each attempt at first sight."""
         self._stop = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._thread = threading.Thread(target=self._serve, name="runreel-sandbox", daemon=True)
         self._thread.start()
@@ -78,7 +81,8 @@ class Supervisor:
     def attempts(self) -> tuple[Attempt, ...]:
         """What was stopped so far, in the order of first sight."""
         with self._lock:
-            return tuple(replace(key, tid=seen.tid, count=seen.count) for key, seen in self._seen.items() if seen.count)
+            seen = [(key, one) for key, one in self._seen.items() if one.count]
+        return tuple(replace(key, tid=one.tid, count=one.count, at=one.at) for key, one in seen)
 
     def close(self) -> None:
         """Stop answering. Safe to call twice."""
@@ -203,4 +207,6 @@ class Supervisor:
         with self._lock:
             if key not in self._seen and len(self._seen) >= _MOST_DIFFERENT:
                 key = replace(key, target="")
-            self._seen.setdefault(key, _Seen(attempt.tid)).count += count
+            if key not in self._seen:
+                self._seen[key] = _Seen(attempt.tid, self.progress())
+            self._seen[key].count += count
