@@ -196,14 +196,20 @@ def _judge_option(text: str, match: re.Match[str]) -> Span | None:
     return None
 
 
+_OPTION_NAME = re.compile(r"--?[A-Za-z][\w.-]{0,62}")
 # A placeholder in a list of arguments: there, any other word is a value.
 _PLACED = re.compile(r"<[^<>]*>|\$\{?\w+\}?|\$\(.*\)|\{\{?[^{}]*\}?\}")
+
+
+def is_option(word: str) -> bool:
+    """Tell whether a word is an option that has its value, where it has one, in the next word."""
+    return _OPTION_NAME.fullmatch(word) is not None
 
 
 def argument_values(words: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
     """Yield (number of the word, start, end, rule) of the secrets in a list of arguments."""
     for number, word in enumerate(words[:-1]):
-        if word.startswith("-") and "=" not in word and len(word) <= 64:
+        if is_option(word):
             rule, value = sensitive_key(word), words[number + 1]
             if rule is not None and value and not value.startswith("-") and not _PLACED.fullmatch(value):
                 yield number + 1, 0, len(value), rule

@@ -6,12 +6,15 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from runreel.semconv.secret_commands import argument_values, is_command
+from runreel.semconv.secret_commands import argument_values, is_command, is_option
 from runreel.semconv.secret_names import sensitive_key
 from runreel.semconv.secret_values import looks_random
 
 NAME_KEYS = frozenset({"name", "key", "header", "field", "variable", "k", "Name", "Key", "Header"})
 VALUE_KEYS = frozenset({"value", "values", "val", "v", "Value", "Values", "stringValue", "rawValue", "defaultValue"})
+NAME_LISTS = frozenset({"required", "enum", "scopes", "columns", "fields", "scope", "headers_allowed"})
+"""Lists under these keys are of names, and hold no value."""
+
 _LONGEST_NAME = 64
 _DIGIT_OR_SIGN = re.compile(r"\d|[^\w.\- :]")
 
@@ -20,7 +23,11 @@ def starts_list(text: str) -> bool:
     """Tell cheaply whether a text in a list may announce that a secret stands behind it."""
     if len(text) > _LONGEST_NAME or not text:
         return False
-    return text[0] == "-" or is_command(text) or (text[-1].isalnum() and sensitive_key(text) is not None)
+    return (
+        (text[0] == "-" and is_option(text))
+        or is_command(text)
+        or (text[-1].isalnum() and sensitive_key(text) is not None)
+    )
 
 
 def list_values(items: Sequence[str], *, in_list: bool = False) -> Iterator[tuple[int, int, int, str]]:

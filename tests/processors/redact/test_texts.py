@@ -216,7 +216,7 @@ def test_redacted_json_parses_and_has_the_same_structure(value: object) -> None:
 
 def test_nothing_reaches_from_one_literal_into_the_next() -> None:
     begin, end, key = "-----BEGIN PRIVATE KEY----- x", "y -----END PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLE"
-    value = {"a": begin, "b": key, "c": ['password: "abc\\', 'd" e'], "f": end}
+    value = {"a": begin, "b": key, "c": 'password: "abc\\', "d": 'd" e', "f": end}
 
     left = redact(json.dumps(value))
 
@@ -242,7 +242,7 @@ def test_a_spot_over_a_border_would_go_from_both_texts() -> None:
     texts = redactor()._whole._texts
     search, texts._search = texts._search, Crossing.__new__(Crossing)
     try:
-        found = texts._plain(["a x1", "2", "3y b"], [NO_CONTEXT] * 3, 0, Budget(1.0))
+        found = texts.plain(["a x1", "2", "3y b"], [NO_CONTEXT] * 3, 0, Budget(1.0))
     finally:
         texts._search = search
 

@@ -44,12 +44,14 @@ class Start:
         hasher: Has seen what stands before; never updated, only copied.
         head: What the trails of texts that start like this one are remembered under; empty for a text too short.
         trail: The one followed; `stops` of its stops are in this text.
+        origin: The beginning of the text, where this is not it.
     """
 
     hasher: Hasher
     head: bytes = b""
     trail: Trail = NO_TRAIL
     stops: int = 0
+    origin: "Start | None" = None
 
     @property
     def stop(self) -> Stop | None:
@@ -81,7 +83,11 @@ class Start:
             if ahead.digest() != digest:
                 break
             hasher, done, stops = ahead, stop.length, stops + 1
-        return type(self)(hasher, self.head, trail, stops)
+        return type(self)(hasher, self.head, trail, stops, self)
+
+    def anew(self) -> "Start":
+        """Return the beginning of the text."""
+        return self.origin or self
 
 
 class Growing:

@@ -6,12 +6,15 @@ from itertools import takewhile
 
 from runreel.processors.redact.budget import Budget, Clock
 from runreel.processors.redact.bytetext import readable
-from runreel.processors.redact.edits import Edits, apply
+from runreel.processors.redact.edits import Edit, Edits, apply
+from runreel.processors.redact.joins import MOST_ITEMS, is_chunk_name
+from runreel.processors.redact.jsonedits import is_mark
 from runreel.processors.redact.jsontext import SCHEMA_TYPES
 from runreel.processors.redact.names import is_structural
 from runreel.processors.redact.settings import RedactSettings
-from runreel.processors.redact.texts import Texts, is_mark
+from runreel.processors.redact.texts import Texts
 from runreel.semconv.pem import key_lines
+from runreel.semconv.secret_lists import NAME_KEYS, NAME_LISTS, VALUE_KEYS, list_values, starts_list
 from runreel.semconv.secret_names import sensitive_key
 from runreel.values import Value
 
@@ -39,8 +42,10 @@ class Values:
     def _budget(self, size: int) -> Budget:
         return Budget(self._settings.budget_s + self._settings.budget_s_per_mb * size / 1e6, self._clock)
 
-    def _value(self, value: Value, name: str, counts: Counter[str], budget: Budget) -> Value:
-        rule = sensitive_key(name)
+    def _value(
+        self, value: Value, name: str, counts: Counter[str], budget: Budget, announced: str | None = None
+    ) -> Value:
+        rule = sensitive_key(name) or announced
         if rule is not None and not _is_schema(value):
             return _covered(value, rule, counts, lambda key: self._text(key, "", counts, budget))
         return self._plain_value(value, name, counts, budget)
@@ -53,16 +58,19 @@ class Values:
         if isinstance(value, tuple):
             return self._list(value, name, counts, budget)
         if isinstance(value, Mapping):
+            named = _named_rule(value)
             return renamed(
                 value,
                 lambda key: self._text(key, "", counts, budget),
-                lambda key, item: self._value(item, key, counts, budget),
+                lambda key, item: self._value(item, key, counts, budget, named if key in VALUE_KEYS else None),
             )
         if isinstance(value, bool) or value is None:
             return value
         return self._number(value, name, counts, budget)
 
     def _list(self, items: tuple[Value, ...], name: str, counts: Counter[str], budget: Budget) -> Value:
+        items = self._joined(items, name, counts, budget)
+        announced = _announced(items, name)
         out: list[Value] = []
         while (place := len(out)) < len(items):
             item = items[place]
@@ -71,9 +79,39 @@ class Values:
                 lines = key_lines(str(line) for line in takewhile(lambda one: isinstance(one, str), items[place:]))
             if lines:
                 out += [_covered(line, "private-key", counts, str) for line in items[place : place + lines]]
+            elif place in announced and isinstance(item, str):
+                edit = announced[place]
+                counts[edit.labels[0]] += 1
+                out.append(apply(item, (edit,)))
             else:
                 out.append(self._plain_value(item, name, counts, budget))
         return tuple(out)
+
+    def _joined(self, items: tuple[Value, ...], name: str, counts: Counter[str], budget: Budget) -> tuple[Value, ...]:
+        """Redact what reaches over the borders of neighbouring texts: items, or the same chunk key of maps."""
+        out = list(items)
+        plain = [item for item in items if isinstance(item, str)]
+        if len(plain) == len(items) > 1 and (is_chunk_name(name) or len(items) <= MOST_ITEMS):
+            return tuple(self.chunks(plain, name, counts, budget))
+        maps = [(place, item) for place, item in enumerate(items) if isinstance(item, Mapping) and "role" not in item]
+        for key in _chunk_keys(maps):
+            places = [(place, text) for place, item in maps if isinstance(text := item.get(key), str)]
+            clean = self.chunks([text for _, text in places], key, counts, budget)
+            for (place, text), left in zip(places, clean, strict=True):
+                one = out[place]
+                if left != text and isinstance(one, Mapping):
+                    out[place] = {**one, key: left}
+        return tuple(out)
+
+    def chunks(self, texts: list[str], name: str, counts: Counter[str], budget: Budget | None = None) -> list[str]:
+        """Return texts, which a payload joins, without what reaches over their borders; all else in them stays."""
+        if len(texts) < 2:
+            return texts
+        edits = self._texts.joined(texts, name, budget or self._budget(sum(map(len, texts))))
+        for edit in (edit for some in edits.values() for edit in some):
+            for label in edit.labels:
+                counts[label] += 1
+        return [apply(text, edits[place]) if place in edits else text for place, text in enumerate(texts)]
 
     def _text(self, text: str, name: str, counts: Counter[str], budget: Budget) -> str:
         if name and is_structural(name, text):
@@ -113,6 +151,34 @@ def renamed(
             unique, number = f"{clean}#{number}", number + 1
         out[unique] = value(key, item)
     return out
+
+
+def _chunk_keys(maps: list[tuple[int, Mapping[str, Value]]]) -> list[str]:
+    if len(maps) < 2:
+        return []
+    return list(dict.fromkeys(key for _, item in maps for key in item if is_chunk_name(key)))
+
+
+def _named_rule(value: Mapping[str, Value]) -> str | None:
+    """Return the rule for the value of a pair: of a map that has a name that tells, and a value."""
+    if VALUE_KEYS.isdisjoint(value):
+        return None
+    names = (value[key] for key in NAME_KEYS if key in value)
+    rules = (sensitive_key(name) for name in names if isinstance(name, str) and len(name) <= 64 and " " not in name)
+    return next((rule for rule in rules if rule is not None), None)
+
+
+def _announced(items: tuple[Value, ...], name: str) -> dict[int, Edit]:
+    """Return what must go of texts in a list because of the texts before them."""
+    words = [item if isinstance(item, str) else "" for item in items]
+    if name in NAME_LISTS or not any(starts_list(word) for word in words):
+        return {}
+    found = list_values(words, in_list=len(words) == 2)
+    return {
+        place: Edit(start, end, f"<SECRET:{rule}>", (f"SECRET:{rule}",))
+        for place, start, end, rule in found
+        if not is_mark(words[place][start:end])
+    }
 
 
 def _covered(value: Value, rule: str, counts: Counter[str], key: Callable[[str], str]) -> Value:

@@ -1,0 +1,155 @@
+"""Values split over neighbouring texts that a payload joins: chunks of a stream, parts of a message, items of a list.
+
+Only the borders are looked at: the end of one text with the beginning of the next, short texts whole.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from runreel.processors.redact.edits import Edit
+
+CHUNK_KEYS = frozenset(
+    {"text", "content", "parts", "thinking", "reasoning", "reasoning_content", "output_text", "transcript", "refusal"}
+)
+"""Under these names there may be parts of one text. Elsewhere numbers side by side are just that: numbers."""
+
+STREAM_KEYS = frozenset(
+    {"delta", "deltas", "chunk", "chunks", "arguments", "partial_json", "stream", "fragments", "pieces"}
+)
+"""Under these names there are pieces of one text, cut anywhere. Elsewhere a value that is whole in one of two texts
+has nothing to do with the other: `["plain", "dana@example.com"]`."""
+
+MOST_ITEMS = 256
+"""Of a list that does not say that it is in pieces."""
+
+_REACH = 128
+_ALWAYS = ("EMAIL", "SECRET:", "base64")
+
+Find = Callable[[list[str]], Mapping[int, Sequence[Edit]]]
+
+
+class Part(NamedTuple):
+    """A stretch of one of the texts: texts[number][start:end]."""
+
+    number: int
+    start: int
+    end: int
+
+
+def is_chunk_name(name: str) -> bool:
+    """Tell whether texts under a name may be parts of one text."""
+    last = name.rpartition(".")[2]
+    return last in CHUNK_KEYS or last in STREAM_KEYS
+
+
+def is_stream_name(name: str) -> bool:
+    """Tell whether texts under a name are pieces of one text, cut anywhere."""
+    return name.rpartition(".")[2] in STREAM_KEYS
+
+
+def crossing(texts: Sequence[str], find: Find, *, chunks: bool) -> list[list[tuple[Part, Edit]]]:
+    """Return the findings that reach over a border, each as the parts that it covers, with what replaces each.
+
+    Args:
+        find: Searches texts apart from each other.
+        chunks: The texts are pieces of one; else only what has letters counts.
+    """
+    windows = list(_windows(texts))
+    if not windows:
+        return []
+    found = find(["".join(texts[part.number][part.start : part.end] for part in window) for window in windows])
+    out = []
+    for number, edits in found.items():
+        for edit in edits:
+            parts = list(_parts(windows[number], edit.start, edit.end))
+            if len(parts) > 1 and (chunks or edit.labels[0].startswith(_ALWAYS)):
+                out.append(
+                    [
+                        (part, Edit(part.start, part.end, "" if place else edit.text, () if place else edit.labels))
+                        for place, part in enumerate(parts)
+                    ]
+                )
+    return out
+
+
+def _windows(texts: Sequence[str]) -> Iterator[list[Part]]:
+    window: list[Part] = []
+    for number, text in enumerate(texts):
+        if len(text) <= 2 * _REACH:
+            if text:
+                window.append(Part(number, 0, len(text)))
+            continue
+        if window:
+            yield [*window, Part(number, 0, _REACH)]
+        window = [Part(number, len(text) - _REACH, len(text))]
+    if len(window) > 1:
+        yield window
+
+
+def _parts(window: Sequence[Part], start: int, end: int) -> Iterator[Part]:
+    """Yield the parts of a stretch of the joined window."""
+    offset = 0
+    for part in window:
+        size = part.end - part.start
+        first, last = max(start, offset), min(end, offset + size)
+        if first < last:
+            yield Part(part.number, part.start + first - offset, part.start + last - offset)
+        offset += size
+
+
+class Group(NamedTuple):
+    """Texts that may be joined, with the number of each; and the name that they stand under."""
+
+    name: str
+    texts: list[tuple[int, str]]
+
+
+@dataclass(slots=True)
+class Groups:
+    """Collects the texts of one document that may be joined: by the key that they stand under, or by their list."""
+
+    _open: dict[str, Group] = field(default_factory=dict)
+    _list: Group | None = None
+    _done: list[Group] = field(default_factory=list)
+
+    def add(self, key: str, number: int, text: str) -> None:
+        """Add a text under a key."""
+        group = self._open.get(key)
+        if group is None:
+            group = self._open[key] = Group(key, [])
+        group.texts.append((number, text))
+
+    def add_item(self, name: str, number: int, text: str, *, first: bool) -> None:
+        """Add a text of a list. `first`: none right before it belongs to it."""
+        if first or self._list is None:
+            self.end_list()
+            self._list = Group(name, [])
+        self._list.texts.append((number, text))
+
+    def end_list(self) -> None:
+        """Say that the list ends, or that what is no text stands in it."""
+        if self._list is not None:
+            self._close(self._list)
+            self._list = None
+
+    def end_message(self) -> None:
+        """Say that another message begins or ends: nothing is joined to its texts."""
+        for group in self._open.values():
+            self._close(group)
+        self._open.clear()
+
+    @property
+    def open(self) -> bool:
+        """Whether another text may be joined to one already seen."""
+        return bool(self._open) or self._list is not None
+
+    def all(self) -> list[Group]:
+        """Return all groups of two or more."""
+        self.end_list()
+        self.end_message()
+        return self._done
+
+    def _close(self, group: Group) -> None:
+        if len(group.texts) > 1 and (is_chunk_name(group.name) or len(group.texts) <= MOST_ITEMS):
+            self._done.append(group)
