@@ -2,12 +2,15 @@
 
 import itertools
 import random
+import uuid
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runreel.replay import unifying
+from runreel.replay.masks import parse
 from runreel.replay.unifying import Call, Rules
 from runreel.replay.values import Divergence, Raised
 from tape_kit import EMAIL, KEY, TOKEN, ask_model, matcher, model, text, tool, with_result
@@ -343,3 +346,176 @@ def test_a_call_left_out_comes_before_the_changed_request_that_follows_from_it()
 
     found, _ = tape.finish(stopped=True)
     assert [(one.type, one.recorded) for one in found] == [("missing_call", 0), ("input_mismatch", 1)]
+
+
+# --- what is let pass: masks, and values drawn anew
+
+
+def test_a_mask_hides_a_field_and_counts_how_often_it_hid_one():
+    tape = matcher(
+        *(tool(n, "note", {"id": n, "tmp": f"/tmp/{n}"}, "") for n in range(3)),
+        masks=(parse("tool:note/tmp"), parse("tool:other/tmp")),
+    )
+
+    assert [tape.ask(Call("tool", "note", {"id": n, "tmp": f"/var/{n % 2}"})).seq for n in range(3)] == [0, 1, 2]
+    assert tape.finish(stopped=False) == ((), 0)
+    assert dict(tape.masked) == {"tool:note/tmp": 3, "tool:other/tmp": 0}
+
+
+def test_what_needs_no_mask_is_answered_first():
+    entries = [tool(n, "note", {"id": "same", "tmp": tmp}, tmp) for n, tmp in enumerate(("/a", "/b"))]
+    tape = matcher(*entries, masks=(parse("tool:note/tmp"),))
+
+    assert tape.ask(Call("tool", "note", {"id": "same", "tmp": "/b"})).seq == 1
+    assert tape.masked["tool:note/tmp"] == 0
+
+
+def test_masks_that_would_hide_the_whole_request_of_a_call_are_not_used_there_and_said():
+    tape = matcher(tool(0, "poll", {"job": "a"}, ""), masks=(parse("tool:poll/job"),))
+
+    found = tape.ask(Call("tool", "poll", {"job": "b"}))
+
+    assert (found.type, found.path) == ("input_mismatch", "/job")
+    assert any("would hide a whole request: tool:poll/job" in note for note in tape.notes)
+
+
+def test_a_drawn_id_stands_for_the_recorded_one_and_is_listed():
+    old, new = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+    tape = matcher(tool(0, "put", {"id": old}, ""), tool(1, "get", {"id": old}, "", [0]))
+    tape.drawn.add("uuid", new)
+
+    assert tape.ask(Call("tool", "put", {"id": new})).seq == 0
+    assert tape.ask(Call("tool", "get", {"id": str(uuid.UUID(int=3))})).type == "input_mismatch"
+    assert tape.ask(Call("tool", "get", {"id": new})).seq == 1
+    assert list(tape.drawn.assumed) == [f"uuid {old}"]
+
+
+def test_a_process_id_in_a_request_is_nondeterminism_and_names_the_mask():
+    tape = matcher(tool(0, "note", {"id": 1, "tmp": "/tmp/4711"}, ""))
+    tape.drawn.pids.add(99)
+
+    found = tape.ask(Call("tool", "note", {"id": 1, "tmp": "/tmp/99"}))
+
+    assert (found.type, found.recorded, found.path) == ("nondeterminism", 0, "/tmp")
+    assert (found.was, found.now) == ("/tmp/4711", "/tmp/99")
+    assert "--mask tool:note/tmp" in found.advice
+
+
+def test_a_real_change_beside_a_process_id_is_a_change():
+    tape = matcher(tool(0, "note", {"tmp": "/tmp/4711", "id": 1}, ""))
+    tape.drawn.pids.add(99)
+
+    assert tape.ask(Call("tool", "note", {"tmp": "/tmp/99", "id": 2})).path == "/id"
+
+
+# --- model calls more, and calls left out
+
+
+def test_a_request_that_was_answered_and_comes_again_is_one_more():
+    first, second = (text("user", "q"),), (text("user", "q"), text("assistant", "a"), text("user", "r"))
+    tape = matcher(model(0, first), model(1, second, after=[0]))
+    tape.ask(ask_model(first))
+
+    found = tape.ask(ask_model(first))
+
+    assert (found.type, found.after, found.reason) == ("unrecorded_call", 0, "answered before, asked for once more")
+
+
+def test_a_request_unlike_any_recorded_one_is_one_more_and_stands_in_no_ones_place():
+    asked = (text("system", "You are a refund desk."), text("user", "Order A-1042 arrived broken."))
+    tape = matcher(model(0, asked))
+
+    found = tape.ask(ask_model((text("user", "Is this safe?"),)))
+
+    assert (found.type, found.reason) == ("unrecorded_call", "no recorded request is like it")
+    assert tape.ask(ask_model(asked)).seq == 0
+    assert types(tape.finish(stopped=False)) == ["unrecorded_call"]
+
+
+@pytest.mark.parametrize("kept", [slice(1, None), slice(None, 2)])
+def test_a_request_with_half_of_the_recorded_messages_is_a_changed_one(kept):
+    asked = tuple(text("user", f"message number {n}") for n in range(4))
+    tape = matcher(model(0, asked))
+
+    assert tape.ask(ask_model(asked[kept])).recorded == 0
+
+
+def test_a_tool_that_ran_for_real_stands_where_it_was_first_missed():
+    tape = matcher(
+        tool(0, "pay", {}, {"receipt": 1}, call_id="c1"),
+        tool(1, "state", {}, "", [0]),
+        model(2, with_result("c1", {"receipt": 1}), after=[0, 1]),
+    )
+    tape.ask(Call("tool", "state", {}))
+    tape.ask(ask_model(with_result("c1", {"receipt": 1})))
+
+    found, _ = tape.finish(stopped=False)
+    assert [(one.type, one.recorded) for one in found] == [("unstubbed_tool", 0)]
+
+
+def test_a_call_left_out_whose_result_is_made_up_is_missing():
+    tape = matcher(tool(0, "pay", {}, {"receipt": 1}, call_id="c1"), model(1, with_result("c1", "skipped"), after=[0]))
+    tape.ask(ask_model(with_result("c1", "skipped")))
+
+    (found,), _ = tape.finish(stopped=False)
+    assert (found.type, found.recorded) == ("missing_call", 0)
+    assert "something else in place of its result" in found.reason
+
+
+def test_a_call_id_used_again_is_no_result_of_the_next_call():
+    turn = with_result("call_1", "one")
+    tape = matcher(
+        tool(0, "add", {"n": 1}, "one", call_id="call_1"),
+        model(1, turn, after=[0]),
+        tool(2, "add", {"n": 2}, "two", after=[0, 1], call_id="call_1"),
+        model(3, (*turn, *with_result("call_1", "two")), after=[0, 1, 2]),
+    )
+
+    tape.ask(Call("tool", "add", {"n": 1}, "call_1"))
+    tape.ask(ask_model(turn))
+    tape.ask(Call("tool", "add", {"n": 2}, "call_1"))
+    tape.ask(ask_model((*turn, *with_result("call_1", "two"))))
+
+    assert tape.finish(stopped=False) == ((), 0)
+
+
+# --- what was answered by what
+
+
+def test_each_answered_step_says_which_boundary_asked():
+    tape = matcher(tool(0, "a", {}, ""), tool(1, "b", {}, ""))
+
+    tape.ask(Call("tool", "a", {}, via="recorder"))
+    tape.ask(Call("tool", "b", {}))
+
+    assert tape.coverage == {0: "recorder", 1: "boundary"}
+
+
+def test_a_failure_that_came_about_again_was_answered_by_the_agent_itself():
+    failed = tool(0, "get", '{"city": "Lis', Raised("JSONDecodeError", "bad"), call_id="c1")
+    tape = matcher(failed, model(1, with_result("c1", "bad"), after=[0]))
+
+    tape.ask(ask_model(with_result("c1", "bad")))
+
+    assert tape.coverage == {0: "agent", 1: "boundary"}
+
+
+def test_what_a_call_costs_does_not_grow_with_the_run():
+    """Comparisons are counted, not time: one for each call, whether calls are all alike or all different."""
+    for request in (lambda n: {"job": "same"}, lambda n: {"page": n}):
+        entries = [tool(n, "read", request(n), str(n), after=range(n)) for n in range(200)]
+        tape, count = matcher(*entries), 0
+        compare = unifying.compare
+
+        def counting(*args, compare=compare):
+            nonlocal count
+            count += 1
+            return compare(*args)
+
+        unifying.compare = counting
+        try:
+            answers = [tape.ask(Call("tool", "read", entry.request)).answer.value for entry in entries]
+        finally:
+            unifying.compare = compare
+        assert answers == [str(n) for n in range(200)]
+        assert count == 200

@@ -143,10 +143,11 @@ def likeness(was: Value, now: Value) -> float:
     if not _differ(was, now):
         return 1.0
     if isinstance(was, str) and isinstance(now, str):
-        return 0.9 * _common(was, now)
+        return 0.9 * in_common(was, now)
     return 0.0
 
 
-def _common(was: str, now: str) -> float:
+def in_common(was: str, now: str) -> float:
+    """Return how many of the words of two texts are in both, 0 to 1."""
     left, right = set(was.split()), set(now.split())
     return len(left & right) / len(left | right) if left or right else 0.0

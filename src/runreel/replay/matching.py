@@ -1,41 +1,65 @@
 """Decide which recorded answer a live call gets, and what is a divergence.
 
 A candidate is an entry of the same kind and name whose request unifies with the live one. Among several, what could
-have been asked by now comes first, then the same call id, then what needs nothing assumed, then the recorded order. A
-changed request is never given an old answer.
+have been asked by now comes first, then the same call id, then what needs nothing let pass or assumed, then the
+recorded order. A changed request is never given an old answer.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from runreel.canonical import Bindings, Mismatch, canonical
+from runreel.replay import divergences as told
 from runreel.replay import unifying
-from runreel.replay.compare import likeness
+from runreel.replay.compare import in_common, likeness
+from runreel.replay.drawn import Drawn, Trial
+from runreel.replay.masks import Mask, hide_all
+from runreel.replay.results import Results
 from runreel.replay.tape import Tape, parts_of
-from runreel.replay.unifying import Call, Rules, tokens_in
-from runreel.replay.values import Divergence, Entry, Nearest, OnDivergence, Raised, Returned, Streamed
+from runreel.replay.unifying import Call, Lenient, Rules, tokens_in
+from runreel.replay.values import Divergence, Entry, Nearest, OnDivergence, Returned, Streamed
+from runreel.replay.waiting import Waiting
 from runreel.values import Kind, Value
 
 _MOST_NEAREST = 3
+_MOST_COMPARED = 64  # of the entries that a diverging call is compared with to name the nearest
+_MOST_LIKENED = 16  # of the messages that are not simply the same
+_LEAST_ALIKE = 0.5
 _Key = tuple[str, str, str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """An entry that may answer a call: under which bindings, and with what let pass."""
+
+    entry: Entry
+    bindings: Bindings
+    lenient: Lenient
 
 
 @dataclass(slots=True)
 class Matcher:
-    """The state of one replay: what has been answered, what is bound, what diverged. Not thread-safe."""
+    """The state of one replay: what has been answered, what is bound, what diverged. Not thread-safe.
+
+    `coverage` names by step the boundary that was answered; `masked` counts the differences that each mask hid.
+    """
 
     tape: Tape
     rules: Rules
     on_divergence: OnDivergence = "stop"
     bindings: Bindings = field(default_factory=Bindings)
+    masks: tuple[Mask, ...] = ()
+    drawn: Drawn = field(default_factory=Drawn)
     answered: Counter[tuple[Kind, str]] = field(default_factory=Counter)
-    reproduced: int = 0
+    coverage: dict[int, str] = field(default_factory=dict)
+    masked: Counter[str] = field(default_factory=Counter)
     divergences: list[Divergence] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
     calls: int = 0
-    _settled: set[int] = field(default_factory=set)
-    _given: set[int] = field(default_factory=set)
+    _waiting: Waiting = field(init=False)
+    _results: Results = field(init=False)
+    _given: dict[int, None] = field(default_factory=dict)
     _said: dict[_Key, Divergence] = field(default_factory=dict)
     _changed_ones: set[int] = field(default_factory=set)
     _noticed: dict[int, int] = field(default_factory=dict)
@@ -43,76 +67,112 @@ class Matcher:
     _refused: set[str] = field(default_factory=set)
     _again: dict[_Key, Entry] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._waiting = Waiting(self.tape.entries)
+        self._results = Results(self.tape.entries)
+        self.masked.update({str(mask): 0 for mask in self.masks})
+
+    @property
+    def reproduced(self) -> int:
+        """How many recorded failures came about again in the agent's own code."""
+        return len(self._results.reproduced)
+
     def serve(self, value: Value) -> None:
         """Say that the agent has been given this value: its tokens now stand for themselves."""
-        self.rules = replace(self.rules, served=self.rules.served | tokens_in(value))
+        new = tokens_in(value) - self.rules.served
+        if new:
+            self.rules = replace(self.rules, served=self.rules.served | new)
 
     def ask(self, call: Call) -> Entry | Divergence:
         """Return the entry that answers a call, or the divergence that it is."""
         self.calls += 1
         if call.kind == "llm" and isinstance(call.request, Mapping):
             self._see_results(call.request.get("messages"))
-        waiting = [entry for entry in self._like(call) if entry.seq not in self._settled]
-        found = self._match(call, waiting)
+        found = self._match(call)
         if found is None:
-            return self._again.get(_key(call)) or self._diverge(call, waiting)
-        entry, bindings = found
-        self.bindings = bindings
+            return self._again.get(_key(call)) or self._diverge(call)
+        entry = found.entry
+        self.bindings = found.bindings
+        self.drawn.keep(found.lenient.trial)
+        self.masked.update(map(str, found.lenient.hidden))
         self._note(entry, call)
         late = self._notice(entry)
         if late:
             self._early[len(self.divergences)] = late
-            self.divergences.append(self._out_of_order(entry, call, late))
-        self._give(entry)
+            found_late = told.out_of_order(entry, call, late, ordinal=self.calls, after=self.last)
+            self.divergences.append(found_late)
+        self._give(entry, call.via)
         return entry
 
-    def _like(self, call: Call) -> list[Entry]:
-        """Return the entries a call can be compared with. The model's name is part of the request, not of the call."""
-        return [
-            entry
-            for entry in self.tape.entries
-            if entry.kind == call.kind and (call.kind == "llm" or entry.name == call.name)
-        ]
+    @property
+    def last(self) -> int | None:
+        """The recorded step that was answered last."""
+        return next(reversed(self._given), None)
 
-    def _match(self, call: Call, waiting: Sequence[Entry]) -> tuple[Entry, Bindings] | None:
-        fitting: list[tuple[Entry, Bindings]] = []
-        for entry in waiting:
-            if not unifying.possible(entry, call):
+    # --- looking for an answer ----------------------------------------------------------------------------------------
+
+    def _match(self, call: Call) -> _Fit | None:
+        fits: list[_Fit] = []
+        failed: set[str] = set()
+        by_id = self._waiting.has_id(call)
+        for entry in self._waiting.candidates(call):
+            key = self._waiting.key(entry)
+            if key in failed:
                 continue
-            bindings = unifying.compare(entry, call, self.bindings, self.rules)
-            if isinstance(bindings, Bindings):
-                fitting.append((entry, bindings))
-        if not fitting:
+            found = self._try(entry, call)
+            if isinstance(found, Mismatch):
+                failed.add(key)
+                continue
+            fits.append(found)
+            if self._is_best(found, call, by_id=by_id):
+                break
+        if not fits:
             return None
-        rank = {entry.seq: self._rank(entry, call, bindings) for entry, bindings in fitting}
-        first = min(fitting, key=lambda found: rank[found[0].seq])
-        self._note_twins(first[0], [entry for entry, _ in fitting], call)
-        return first
+        best = min(fits, key=lambda fit: self._rank(fit, call))
+        self._note_twins(best.entry, (fit.entry for fit in fits), call)
+        return best
 
-    def _rank(self, entry: Entry, call: Call, bindings: Bindings) -> tuple[bool, bool, int, int]:
-        other_id = bool(call.call_id) and entry.call_id != call.call_id
-        return (not self._could_come(entry), other_id, len(bindings.assumed), entry.seq)
+    def _try(self, entry: Entry, call: Call) -> _Fit | Mismatch:
+        """Compare a call with an entry, with everything that may be let pass."""
+        masks = tuple(mask for mask in self.masks if mask.speaks_of(entry.kind, entry.name))
+        lenient = Lenient(Trial(self.drawn), masks)
+        found = unifying.compare(entry, call, self.bindings, self.rules, lenient)
+        if isinstance(found, Mismatch):
+            return found
+        if lenient.hidden and hide_all(set(lenient.hidden), entry.kind, entry.request):
+            self._say(f"not used, since they would hide a whole request: {', '.join(sorted(map(str, masks)))}")
+            lenient = Lenient(Trial(self.drawn))
+            found = unifying.compare(entry, call, self.bindings, self.rules, lenient)
+            if isinstance(found, Mismatch):
+                return found
+        if lenient.trial.volatile:
+            path, was, now, _ = lenient.trial.volatile[0]
+            return Mismatch(path, was, now, "value")
+        return _Fit(entry, found, lenient)
 
-    def _late(self, entry: Entry) -> set[int]:
-        """Return the calls whose answers the recorded call could have seen, and that have not come, nor diverged."""
-        on_tape = {other.seq for other in self.tape.entries}
-        return set(entry.after & on_tape - self._settled - self._changed_ones)
+    def _rank(self, fit: _Fit, call: Call) -> tuple[bool, bool, int, int, int]:
+        other_id = bool(call.call_id) and fit.entry.call_id != call.call_id
+        late = not self._waiting.could_come(fit.entry)
+        passed = len(fit.lenient.hidden) + len(fit.lenient.trial.assumed)
+        return late, other_id, passed, len(fit.bindings.assumed), fit.entry.seq
 
-    def _could_come(self, entry: Entry) -> bool:
-        return not self._late(entry)
+    def _is_best(self, fit: _Fit, call: Call, *, by_id: bool) -> bool:
+        """Say whether no other entry can be better: they come in the order of what else decides."""
+        late, other_id, passed, assumed, _ = self._rank(fit, call)
+        return not (late or (other_id and by_id) or passed) and assumed == len(self.bindings.assumed)
 
     def _notice(self, entry: Entry) -> set[int]:
         """Remember which calls should have come before this one: if they never do, this is where they are missing."""
-        late = self._late(entry)
+        late = self._waiting.late(entry)
         for seq in late:
             self._noticed.setdefault(seq, len(self.divergences))
         return late
 
-    def _note_twins(self, chosen: Entry, fitting: Sequence[Entry], call: Call) -> None:
+    def _note_twins(self, chosen: Entry, fitting: Iterable[Entry], call: Call) -> None:
         """Two parallel calls with equal arguments and other answers cannot be told apart without their ids."""
         if call.call_id and chosen.call_id == call.call_id:
             return
-        for other in fitting:
+        for other in {entry.seq: entry for entry in (*fitting, *self._waiting.twins(chosen))}.values():
             parallel = other.seq not in chosen.after and chosen.seq not in other.after
             if other is not chosen and parallel and other.answer != chosen.answer:
                 self._say(
@@ -128,9 +188,11 @@ class Matcher:
     def _say(self, note: str) -> None:
         self.notes[note] = None
 
-    def _give(self, entry: Entry) -> None:
-        self._settled.add(entry.seq)
-        self._given.add(entry.seq)
+    def _give(self, entry: Entry, via: str) -> None:
+        self._waiting.settle(entry)
+        self._results.settle(entry)
+        self._given[entry.seq] = None
+        self.coverage[entry.seq] = via or "boundary"
         self.answered[entry.kind, entry.name] += 1
         if isinstance(entry.answer, (Returned, Streamed)):
             self.serve(entry.answer.value)
@@ -145,50 +207,35 @@ class Matcher:
         """Return the entry that a request may get once more, None where it did not have to be expected again."""
         return self._again.get(_key(call))
 
-    # --- results that no boundary gave --------------------------------------------------------------------------------
-
     def _see_results(self, messages: Value) -> None:
-        """Look for results of recorded calls that nobody asked for.
-
-        A recorded failure came about again in the agent's own code (arguments that do not parse, an unknown argument).
-        A recorded result without a boundary is a tool that ran for real.
-        """
-        waiting = {
-            entry.call_id: entry
-            for entry in reversed(self.tape.entries)
-            if entry.kind == "tool" and entry.call_id and entry.seq not in self._settled
-        }
-        for part in parts_of(messages, "tool_call_response"):
-            entry = waiting.pop(str(part.get("id")), None)
-            if entry is None or entry.seq in self._changed_ones:
-                continue
+        """Look for results of recorded calls that nobody asked for (see results.Results)."""
+        for entry in self._results.seen(messages, refused=self._refused, changed=self._changed_ones):
             if entry.name in self._refused:  # what the agent made of being refused
                 self._changed_ones.add(entry.seq)
+                self._waiting.stood_for(entry)
                 continue
-            self._settled.add(entry.seq)
-            # A tool without a span of its own shows its failures only in the text of its result: that arguments did
-            # not parse is all that can be told. Whatever else came without a boundary's answer ran for real.
-            if isinstance(entry.answer, Raised) or (
-                entry.source == "synthesised" and not isinstance(entry.request, Mapping)
-            ):
-                self.reproduced += 1
-            else:
-                self.divergences.append(_unstubbed(entry))
+            self._noticed.setdefault(entry.seq, len(self.divergences))
+            if entry.seq in self._results.reproduced:
+                self.coverage[entry.seq] = "agent"
+            if entry.seq not in self._results.told_otherwise:
+                self._waiting.settle(entry)
 
     # --- divergences --------------------------------------------------------------------------------------------------
 
-    def _diverge(self, call: Call, waiting: Sequence[Entry]) -> Entry | Divergence:
+    def _diverge(self, call: Call) -> Entry | Divergence:
         key = _key(call)
         if key in self._said:  # the SDK or the agent tries the same again
             return self._said[key]
+        waiting = self._waiting.waiting(call)
         expected = self._expected(call, waiting)
         if expected is not None:
             self._notice(expected)
             self._changed_ones.add(expected.seq)
-        divergence = self._unrecorded(call) if expected is None else self._changed(call, expected)
+            self._waiting.stood_for(expected)
+        divergence = self._unrecorded(call, waiting) if expected is None else self._changed(call, expected, waiting)
         self.divergences.append(divergence)
         if self.on_divergence == "continue" and expected is not None and self._is_only(expected, call, waiting):
-            self._give(expected)
+            self._give(expected, call.via)
             return expected
         self._said[key] = divergence
         self._refused.add(call.name)
@@ -196,79 +243,63 @@ class Matcher:
 
     def _expected(self, call: Call, waiting: Sequence[Entry]) -> Entry | None:
         """Return the recorded call that this one stands in the place of."""
+        if call.kind == "llm":
+            if self._was_answered(call):
+                return None  # a request that was answered comes once more: it stands in no other's place
+            waiting = [entry for entry in waiting[:_MOST_COMPARED] if _may_stand_for(entry, call)]
+        alike = {entry.seq: likeness(entry.request, call.request) for entry in self._near(call, waiting)}
 
         def rank(entry: Entry) -> tuple[bool, bool, float, int]:
             same_id = bool(call.call_id) and entry.call_id == call.call_id
-            alike = likeness(entry.request, call.request)
-            return (not same_id, not self._could_come(entry), -alike, entry.seq)
+            return not same_id, not self._waiting.could_come(entry), -alike.get(entry.seq, 0.0), entry.seq
 
         return min(waiting, key=rank, default=None)
 
+    def _was_answered(self, call: Call) -> bool:
+        answered = (entry for entry in self._waiting.of_length(call) if entry.seq in self._given)
+        return any(isinstance(self._try(entry, call), _Fit) for entry in answered)
+
     def _is_only(self, expected: Entry, call: Call, waiting: Iterable[Entry]) -> bool:
         same_id = bool(call.call_id) and expected.call_id == call.call_id
-        return same_id or [entry for entry in waiting if self._could_come(entry)] == [expected]
+        return same_id or [entry for entry in waiting if self._waiting.could_come(entry)] == [expected]
 
-    def _changed(self, call: Call, expected: Entry) -> Divergence:
-        found = unifying.compare(expected, call, self.bindings, self.rules)
-        assert isinstance(found, Mismatch)
-        return Divergence(
-            "input_mismatch",
-            kind=call.kind,
-            name=expected.name,
-            recorded=expected.seq,
-            replayed=self.calls,
-            path=found.path,
-            was=found.was,
-            now=found.now,
-            has_was=True,
-            has_now=True,
-            reason=found.reason,
-            nearest=self._nearest(call),
-            advice=_ADVICE["input_mismatch"],
-            call_id=call.call_id,
-        )
+    def _changed(self, call: Call, expected: Entry, waiting: Sequence[Entry]) -> Divergence:
+        lenient = Lenient(Trial(self.drawn), tuple(m for m in self.masks if m.speaks_of(expected.kind, expected.name)))
+        found = unifying.compare(expected, call, self.bindings, self.rules, lenient)
+        volatile = lenient.trial.volatile
+        if isinstance(found, Bindings) and volatile:
+            path, was, now, why = volatile[0]
+            found = Mismatch(path, was, now, "value")
+            return told.nondeterministic(call, expected, found, why, ordinal=self.calls, after=self.last)
+        if isinstance(found, Bindings):  # only a mask that would hide all of it stands between them
+            again = unifying.compare(expected, call, self.bindings, self.rules)
+            found = again if isinstance(again, Mismatch) else Mismatch("", expected.request, call.request, "value")
+        nearest = self._nearest(call, waiting)
+        return told.changed(call, expected, found, ordinal=self.calls, nearest=nearest, after=self.last)
 
-    def _unrecorded(self, call: Call) -> Divergence:
-        alike = self._like(call)
-        times = len(alike)
-        reason = f"recorded {times} times, asked for once more" if times else "never recorded"
-        if times == 1:
-            reason = "recorded once, asked for again"
-        return Divergence(
-            "unrecorded_call",
-            kind=call.kind,
-            name=call.name,
-            replayed=self.calls,
-            now=call.request,
-            has_now=True,
-            reason=reason,
-            nearest=self._nearest(call),
-            advice=_ADVICE["unrecorded_call"],
-            call_id=call.call_id,
-        )
+    def _unrecorded(self, call: Call, waiting: Sequence[Entry]) -> Divergence:
+        reason = told.times(len(self._waiting.like(call)))
+        if call.kind == "llm" and waiting:
+            again = self._was_answered(call)
+            reason = "answered before, asked for once more" if again else "no recorded request is like it"
+        nearest = self._nearest(call, waiting)
+        return told.unrecorded(call, reason, ordinal=self.calls, nearest=nearest, after=self.last)
 
-    def _nearest(self, call: Call) -> tuple[Nearest, ...]:
-        found = []
-        for entry in self._like(call):
-            difference = unifying.compare(entry, call, self.bindings, self.rules)
-            path = difference.path if isinstance(difference, Mismatch) else ""
-            alike = likeness(entry.request, call.request)
-            found.append(Nearest(entry.seq, entry.kind, entry.name, path, round(alike, 3), entry.seq in self._given))
-        found.sort(key=lambda one: (-one.likeness, one.seq))
-        return tuple(found[:_MOST_NEAREST])
+    def _near(self, call: Call, waiting: Sequence[Entry]) -> Sequence[Entry]:
+        """Return the entries worth comparing as a whole: those that are due, and before them those answered last."""
+        by_id = [entry for entry in waiting if call.call_id and entry.call_id == call.call_id]
+        return [*by_id, *waiting[:_MOST_COMPARED]]
 
-    def _out_of_order(self, entry: Entry, call: Call, late: set[int]) -> Divergence:
-        listed = ", ".join(map(str, sorted(late)))
-        return Divergence(
-            "order_mismatch",
-            kind=entry.kind,
-            name=entry.name,
-            recorded=entry.seq,
-            replayed=self.calls,
-            reason=f"came before step {listed}, whose answer the recorded call could have seen",
-            advice=_ADVICE["order_mismatch"],
-            call_id=call.call_id,
-        )
+    def _nearest(self, call: Call, waiting: Sequence[Entry]) -> tuple[Nearest, ...]:
+        answered = [entry for entry in self._waiting.like(call) if entry.seq in self._given]
+        near = {entry.seq: entry for entry in (*self._near(call, waiting), *answered[-_MOST_COMPARED:])}
+        ranked = sorted((-likeness(entry.request, call.request), seq) for seq, entry in near.items())
+        return tuple(self._as_nearest(near[seq], call, -unlike) for unlike, seq in ranked[:_MOST_NEAREST])
+
+    def _as_nearest(self, entry: Entry, call: Call, alike: float) -> Nearest:
+        found = unifying.compare(entry, call, self.bindings, self.rules)
+        path = found.path if isinstance(found, Mismatch) else ""
+        return Nearest(entry.seq, entry.kind, entry.name, path, round(alike, 3), entry.seq in self._given)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -278,36 +309,37 @@ class Matcher:
         A call that never came stands where the first one came that should have followed it. `stopped`: the agent ended
         early, with an exception. What it then did not ask for any more is one fact, not a divergence for each call.
         """
-        missing: dict[int, list[Divergence]] = {}
+        never: dict[int, list[Divergence]] = {}
         not_reached = 0
         end = len(self.divergences)
+        came = self._given.keys() | self._results.reproduced
         for entry in self.tape.entries:
-            if entry.seq in self._settled or entry.seq in self._changed_ones:
+            if entry.seq in came or entry.seq in self._changed_ones:
                 continue
             noticed = self._noticed.get(entry.seq)
+            ran = entry.seq in self._results.ran
             if noticed is None and end and (stopped or not self._changed_ones.isdisjoint(entry.after)):
                 not_reached += 1
             else:
-                missing.setdefault(end if noticed is None else noticed, []).append(_missing(entry))
-        found: list[Divergence] = []
+                otherwise = entry.seq in self._results.told_otherwise
+                one = told.unstubbed(entry) if ran else told.missing(entry, told_otherwise=otherwise)
+                never.setdefault(end if noticed is None else noticed, []).append(one)
+        return tuple(self._all(never, came)), not_reached
+
+    def _all(self, never: Mapping[int, Sequence[Divergence]], came: set[int]) -> Iterator[Divergence]:
         for position, divergence in enumerate(self.divergences):
-            found += missing.get(position, ())
+            yield from never.get(position, ())
             late = self._early.get(position)
             # Out of order is only what came before a call that came, too.
-            if late is None or late & self._settled:
-                found.append(self._settle(divergence))
-        return (*found, *missing.get(end, ())), not_reached
+            if late is None or late & came:
+                yield self._settle(divergence)
+        yield from never.get(len(self.divergences), ())
 
     def _settle(self, divergence: Divergence) -> Divergence:
         """A changed call whose recorded one was asked for after all was a call more, not a changed one."""
         if divergence.type == "input_mismatch" and divergence.recorded in self._given and self.on_divergence == "stop":
-            return replace(
-                divergence,
-                type="unrecorded_call",
-                recorded=None,
-                reason="the recorded calls of this name were all made as well",
-                advice=_ADVICE["unrecorded_call"],
-            )
+            reason = "the recorded calls of this name were all made as well"
+            return replace(divergence, type="unrecorded_call", recorded=None, reason=reason, advice=told.UNRECORDED)
         return divergence
 
 
@@ -315,36 +347,47 @@ def _key(call: Call) -> _Key:
     return call.kind, call.name, call.call_id, canonical(call.request)
 
 
-_ADVICE: Mapping[str, str] = {
-    "input_mismatch": "the agent's code, prompt or input changed what it asks here; if that is meant, record a new run",
-    "unrecorded_call": "the agent does something it did not do when it was recorded; nothing recorded answers it",
-    "missing_call": "the agent no longer does what it did when it was recorded",
-    "order_mismatch": "the agent asks in another order than it was recorded, across a dependency",
-    "unstubbed_tool": "name the function that runs: --tool NAME=module:function",
-}
+def _may_stand_for(entry: Entry, call: Call) -> bool:
+    """Say whether a model call may be a recorded one, changed: the same tools and turns, or half of its messages."""
+    recorded, live = entry.request, call.request
+    assert isinstance(recorded, Mapping)
+    assert isinstance(live, Mapping)
+    before, now = recorded.get("messages"), live.get("messages")
+    if not isinstance(before, tuple) or not isinstance(now, tuple):
+        return True
+    tools = _names(recorded.get("tools"))
+    if _roles(before) == _roles(now) and (tools is None or tools == _names(live.get("tools"))):
+        return True
+    equal = {canonical(message) for message in before}
+    new = [message for message in now if canonical(message) not in equal]
+    texts, ids = [_words(message) for message in before], _ids(before)
+    like = 0
+    for one in new[:_MOST_LIKENED]:
+        words = _words(one)
+        like += not ids.isdisjoint(_ids((one,))) or any(in_common(old, words) >= _LEAST_ALIKE for old in texts)
+    return len(now) - len(new) + like >= _LEAST_ALIKE * len(now)
 
 
-def _unstubbed(entry: Entry) -> Divergence:
-    return Divergence(
-        "unstubbed_tool",
-        kind=entry.kind,
-        name=entry.name,
-        recorded=entry.seq,
-        reason="its result reached the model, but no boundary was asked: another function than the one found ran",
-        advice=_ADVICE["unstubbed_tool"],
-        call_id=entry.call_id,
-    )
+def _ids(messages: tuple[Value, ...]) -> set[Value]:
+    """Return the ids of the calls whose results are told."""
+    return {part.get("id") for part in parts_of(messages, "tool_call_response")}
 
 
-def _missing(entry: Entry) -> Divergence:
-    return Divergence(
-        "missing_call",
-        kind=entry.kind,
-        name=entry.name,
-        recorded=entry.seq,
-        was=entry.request,
-        has_was=True,
-        reason="recorded, never asked for",
-        advice=_ADVICE["missing_call"],
-        call_id=entry.call_id,
-    )
+def _words(message: Value) -> str:
+    """Return what a message says, in one text: without its role and the kinds of its parts."""
+    if isinstance(message, str):
+        return message
+    if isinstance(message, Mapping):
+        return " ".join(_words(value) for name, value in message.items() if name not in ("role", "type", "id"))
+    return " ".join(map(_words, message)) if isinstance(message, tuple) else ""
+
+
+def _roles(messages: tuple[Value, ...]) -> list[Value]:
+    return [message.get("role") if isinstance(message, Mapping) else None for message in messages]
+
+
+def _names(tools: Value) -> list[Value] | None:
+    """Return the names of tools; None where a record does not hold them."""
+    if tools is None:
+        return None
+    return [tool.get("name") for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, tuple) else []

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from runreel.canonical import Bindings, Mismatch
+from runreel.replay import decided
 from runreel.replay.cleaning import mask
 from runreel.replay.host import Host
 from runreel.replay.recording import Recording, new_run_id, recording, result
@@ -41,6 +42,10 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
     divergences = _in_order(divergences, findings, host.network_at)
     own = recording(host.otlp, tape.run, new_run_id(tape.run.run_id), told=seen.told_id)
     run = _own_run(own, redact)
+    if run is not None:
+        to_end = ended.get("how") in ("returned", "exit") and not seen.timed_out
+        other = decided.differences(tape.run, run, matcher.rules, matcher.bindings, last=matcher.last, ended=to_end)
+        divergences = decided.put_in(other, divergences)
     if not divergences and not left:
         divergences = tuple(_output_divergences(tape, seen, ended, run))
     verdict: Verdict = "diverged" if any(one.fails for one in divergences) else "same"
@@ -53,9 +58,12 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
         divergences=divergences,
         answered=dict(matcher.answered),
         reproduced=matcher.reproduced,
+        coverage=dict(matcher.coverage),
         not_reached=not_reached,
         assumed=tuple(sorted(matcher.bindings.assumed)),
         proved=len(set(matcher.bindings.tokens) - matcher.bindings.assumed),
+        drawn=tuple(matcher.drawn.assumed),
+        masked=dict(matcher.masked),
         network=tuple(asdict(attempt) for attempt in findings),
         isolation=str(seen.isolation),
         exit_code=seen.exit_code,
@@ -92,8 +100,10 @@ def _in_order(
 ) -> tuple[Divergence, ...]:
     """Put each attempt where it happened, where that is known: a tool that went live comes before what it caused."""
     out = list(divergences)
-    for attempt in sorted(findings, key=lambda one: at.get(one.target, len(out)), reverse=True):
-        out.insert(at.get(attempt.target, len(out)), _network_divergence(attempt))
+    # From behind, so that places in front stay where they are, and attempts at one place in the order they were made.
+    ordered = sorted(findings, key=lambda one: at.get(one.target, len(divergences)))
+    for attempt in reversed(ordered):
+        out.insert(at.get(attempt.target, len(divergences)), _network_divergence(attempt))
     return tuple(out)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runreel.canonical import make_ref
+from runreel.canonical import SCHEME, make_ref
 from runreel.errors import RefusedError
 from runreel.record.convert import rebuild
 from runreel.replay.values import Answer, Entry, Raised, Returned, Streamed
@@ -132,7 +132,7 @@ def _entry(run: Run, step: Step, texts: Mapping[str, Value]) -> Entry:
         name=step.name,
         request=request,
         answer=_model_answer(step, output, texts) if step.kind == "llm" else _call_answer(step, output),
-        key=f"rr-json-1:{make_ref(request).sha256}",
+        key=key_of(request),
         call_id=step.call_id,
         after=step.after,
         calls=tuple(tool_call_ids(output)),
@@ -140,7 +140,13 @@ def _entry(run: Run, step: Step, texts: Mapping[str, Value]) -> Entry:
         source="synthesised" if step.synthesised else "span",
         start_ns=step.start_ns,
         end_ns=step.end_ns,
+        instrumentation=str(step.fields.get("instrumentation") or ""),
     )
+
+
+def key_of(request: Value) -> str:
+    """Return the index of a request, named by its scheme: equal for equal requests. Unification decides, not this."""
+    return f"{SCHEME}:{make_ref(request).sha256}"
 
 
 def _request(run: Run, step: Step) -> Value:

@@ -1,43 +1,28 @@
 """Compare a live call with a recorded one, by unification: what both say must be equal, tokens aside.
 
-Only what the record holds can be compared. Parameters that instrumentations are known to record, but did not, count as
-not given; what else a live request has more than its record is listed as not compared.
+Only what the record holds can be compared. What its instrumentation is known to record, but did not, counts as not
+given; what else a live request has more than its record is listed as not compared.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from runreel.canonical import TOKEN_RE, Bindings, Mismatch, canonical, unify
+from runreel.replay import params
+from runreel.replay.drawn import Trial
+from runreel.replay.masks import Mask
 from runreel.replay.values import Entry
 from runreel.replay.wire import forms
 from runreel.values import Kind, Value
 
 _QUERY_NAMES = ("query", "question", "text", "q")
-
-RECORDED_PARAMS = frozenset(
-    {
-        "temperature",
-        "top_p",
-        "top_k",
-        "max_tokens",
-        "seed",
-        "stop",
-        "frequency_penalty",
-        "presence_penalty",
-        "n",
-    }
-)
-"""Parameters that every instrumentation which records any of them records when they are given."""
-
-
-_NO_PARAMS = frozenset({"stream", "stream_options"})
-"""How an answer travels, not what is asked; some instrumentations list it among the parameters."""
+_TOP_K_NAMES = ("top_k", "k", "limit")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """A live call. `request` has the form of `Entry.request`; `defaults` are the tool's declared defaults, `api` the
-    protocol that a model was asked over."""
+    protocol that a model was asked over; `via` names the boundary that was asked."""
 
     kind: Kind
     name: str
@@ -45,6 +30,7 @@ class Call:
     call_id: str = ""
     defaults: Mapping[str, Value] | None = None
     api: str = ""
+    via: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,59 +41,81 @@ class Rules:
     secret: Callable[[str, str], bool]
     served: frozenset[str] = frozenset()
 
-    def unify(self, recorded: Value, live: Value, bindings: Bindings) -> Bindings | Mismatch:
-        return unify(recorded, live, bindings, key=self.key, served=self.served, secret=self.secret)
+    def unify(
+        self, recorded: Value, live: Value, bindings: Bindings, lenient: "Lenient | None" = None
+    ) -> Bindings | Mismatch:
+        return unify(recorded, live, bindings, key=self.key, served=self.served, secret=self.secret, tolerance=lenient)
 
 
-def possible(entry: Entry, call: Call) -> bool:
-    """Say cheaply whether a comparison can succeed: in a long run nearly all model calls differ in length alone."""
-    return call.kind != "llm" or _turns(entry.request, call.api) == _turns(call.request, call.api)
+@dataclass(slots=True)
+class Lenient:
+    """What one comparison of a call let pass: fields that masks hide, and what the replay drew anew.
+
+    `below` is where in the request the values that are being compared stand.
+    """
+
+    trial: Trial
+    masks: tuple[Mask, ...] = ()
+    below: str = ""
+    hidden: list[Mask] = field(default_factory=list)
+
+    def hides(self, path: str) -> bool:
+        covering = next((mask for mask in self.masks if mask.covers(self.below + path)), None)
+        if covering is not None:
+            self.hidden.append(covering)
+        return covering is not None
+
+    def as_recorded(self, path: str, was: Value, now: Value) -> Value:
+        return self.trial.as_recorded(self.below + path, was, now)
 
 
-def _turns(request: Value, api: str) -> int:
+def turns(request: Value, api: str) -> int:
+    """Return how many messages a model request has: in a long run nearly all of them differ in that alone."""
     messages = forms.in_turns(api, request.get("messages")) if isinstance(request, Mapping) else None
     return len(messages) if isinstance(messages, tuple) else 0
 
 
-def compare(entry: Entry, call: Call, bindings: Bindings, rules: Rules) -> Bindings | Mismatch:
+def compare(
+    entry: Entry, call: Call, bindings: Bindings, rules: Rules, lenient: Lenient | None = None
+) -> Bindings | Mismatch:
     """Return the bindings under which the recorded and the live call are the same, or their first difference."""
     if call.kind == "llm":
-        return _compare_fields(_model_fields(entry.request, call.request, call.api), bindings, rules)
+        return _compare_fields(_model_fields(entry, call.request, call.api), bindings, rules, lenient)
     if call.kind == "retrieval":
-        live = _retrieval(call.request)
-        recorded = entry.request if isinstance(entry.request, Mapping) else {"query": entry.request}
-        shared = [
-            name for name in ("query", "top_k", "filters") if name == "query" or (name in recorded and name in live)
-        ]
-        return _compare_fields({name: (recorded.get(name), live.get(name)) for name in shared}, bindings, rules)
-    return rules.unify(*without_defaults(entry.request, call.request, call.defaults or {}), bindings)
+        return _compare_fields(_retrieval_fields(entry, call), bindings, rules, lenient)
+    recorded, live = without_defaults(entry.request, call.request, call.defaults or {})
+    return rules.unify(recorded, live, bindings, lenient)
 
 
 def not_compared(entry: Entry, call: Call) -> tuple[str, ...]:
     """Name what a live model request says and its record does not: neither equal nor different."""
     if call.kind != "llm" or not isinstance(call.request, Mapping) or not isinstance(entry.request, Mapping):
         return ()
-    recorded, live = _params(entry.request), _params(call.request)
-    names = [name for name in live if name not in recorded and not _is_recorded(name, recorded)]
+    names = params.pair(entry.request.get("params"), call.request.get("params"), entry.instrumentation).skipped
     tools = ["tools"] if entry.request.get("tools") is None and call.request.get("tools") else []
     said = forms.messages(call.api, entry.request.get("messages"), call.request.get("messages")).skipped
     defined = forms.definitions(call.api, entry.request.get("tools"), call.request.get("tools")).skipped
     inside = [*(f"{name} in messages" for name in sorted(said)), *(f"{name} of tools" for name in sorted(defined))]
-    return (*tools, *sorted(names), *inside)
+    return (*tools, *names, *inside)
 
 
-def _compare_fields(fields: Mapping[str, tuple[Value, Value]], bindings: Bindings, rules: Rules) -> Bindings | Mismatch:
+def _compare_fields(
+    fields: Mapping[str, tuple[Value, Value]], bindings: Bindings, rules: Rules, lenient: Lenient | None
+) -> Bindings | Mismatch:
     found: Bindings | Mismatch = bindings
     for name, (recorded, live) in fields.items():
         assert isinstance(found, Bindings)
-        found = rules.unify(recorded, live, found)
+        if lenient is not None:
+            lenient.below = f"/{name}"
+        found = rules.unify(recorded, live, found, lenient)
         if isinstance(found, Mismatch):
             return replace(found, path=f"/{name}{found.path}")
     return found
 
 
-def _model_fields(recorded: Value, live: Value, api: str) -> dict[str, tuple[Value, Value]]:
+def _model_fields(entry: Entry, live: Value, api: str) -> dict[str, tuple[Value, Value]]:
     """Pair the fields of two model requests, the weightiest first: what differs first is what is reported first."""
+    recorded = entry.request
     assert isinstance(recorded, Mapping)
     assert isinstance(live, Mapping)
     pairs: dict[str, tuple[Value, Value]] = {}
@@ -118,21 +126,24 @@ def _model_fields(recorded: Value, live: Value, api: str) -> dict[str, tuple[Val
     if recorded.get("tools") is not None:
         defined = forms.definitions(api, recorded["tools"], live.get("tools") or ())
         pairs["tools"] = defined.recorded, defined.live
-    before, now = _params(recorded), _params(live)
-    now = {name: value for name, value in now.items() if name in before or _is_recorded(name, before)}
-    pairs["params"] = before, now
+    given = params.pair(recorded.get("params"), live.get("params"), entry.instrumentation)
+    pairs["params"] = given.recorded, given.live
     return pairs
 
 
-def _params(request: Mapping[str, Value]) -> Mapping[str, Value]:
-    params = request.get("params")
-    given = params if isinstance(params, Mapping) else {}
-    return {name: value for name, value in given.items() if name not in _NO_PARAMS and (name, value) != ("n", 1)}
-
-
-def _is_recorded(name: str, recorded: Mapping[str, Value]) -> bool:
-    """Say whether a parameter would be in the record if it had been given."""
-    return name in RECORDED_PARAMS and not RECORDED_PARAMS.isdisjoint(recorded)
+def _retrieval_fields(entry: Entry, call: Call) -> dict[str, tuple[Value, Value]]:
+    """Pair the fields of two retrievals. What their record lacks was not passed, where the recorder made it."""
+    defaults = call.defaults or {}
+    live = _retrieval(call.request)
+    recorded = entry.request if isinstance(entry.request, Mapping) else {"query": entry.request}
+    pairs: dict[str, tuple[Value, Value]] = {"query": (recorded.get("query"), live.get("query"))}
+    limit = live.get("top_k", next((defaults[name] for name in _TOP_K_NAMES if name in defaults), None))
+    if "top_k" in recorded and limit is not None:
+        pairs["top_k"] = recorded["top_k"], limit
+    whole = entry.instrumentation.startswith("runreel.record")
+    if whole or ("filters" in recorded and "filters" in live):
+        pairs["filters"] = without_defaults(recorded.get("filters", {}), live.get("filters", {}), defaults)
+    return pairs
 
 
 def comparable(messages: Value) -> Value:

@@ -15,9 +15,11 @@ DivergenceType = Literal[
     "missing_call",
     "input_mismatch",
     "output_mismatch",
+    "decision_mismatch",
     "order_mismatch",
     "unstubbed_tool",
     "network_attempt",
+    "nondeterminism",
 ]
 
 
@@ -65,7 +67,8 @@ class Entry:
     `request` is what it was asked: of a model call the map `{"model", "messages", "tools", "params"}`, of a tool its
     arguments (a map, or the raw text where it was no JSON object), of a retrieval its query. `key` is an index over
     the request, named by scheme; unification decides. `after` holds the seqs whose answers it could have seen;
-    `calls` the ids of the tool calls that this answer asked for.
+    `calls` the ids of the tool calls that this answer asked for. `instrumentation` is what recorded it, with its
+    version.
     """
 
     seq: int
@@ -81,6 +84,7 @@ class Entry:
     source: Source = "span"
     start_ns: int = 0
     end_ns: int = 0
+    instrumentation: str = ""
 
     def title(self) -> str:
         """Return how reports name this entry."""
@@ -103,7 +107,8 @@ class Nearest:
 class Divergence:
     """One difference between the recorded run and its replay.
 
-    `recorded` is the seq of the step in the record, `replayed` the ordinal (from 1) of the call in the replay. `was`
+    `recorded` is the seq of the step in the record, `replayed` the ordinal (from 1) of the call in the replay, `after`
+    the seq of the recorded step that was answered last before it. `was`
     and `now` are the values at `path` (a JSON pointer into the request). `now` is live and not redacted: a report
     shows it only through `report.shown`, and `repr` leaves both out.
     """
@@ -124,6 +129,7 @@ class Divergence:
     nearest: tuple[Nearest, ...] = ()
     advice: str = ""
     call_id: str = ""
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +140,10 @@ class Replayed:
     through the redactor (else it holds live values and must stay in memory). `record` is what `storing` puts through
     the chain: the same, raw, with what the replay came to. `answered` counts the calls answered from
     the record by kind and name, `reproduced` the recorded failures that the agent's own code ran into again without
-    asking. `assumed` are the tokens that stand for a live value without a key to prove it. `live_calls` is 0 in
-    frozen mode.
+    asking. `coverage` says by recorded step what answered it: `wire openai.chat`, `function`, `recorder`, an adapter's
+    name, or `agent` for a failure that came about again. `assumed` are the tokens that stand for a live value without a
+    key to prove it, `drawn` what stands for values that the replay drew anew. `masked` counts the differences that each
+    mask hid. `live_calls` is 0 in frozen mode.
     """
 
     of: str
@@ -144,9 +152,12 @@ class Replayed:
     divergences: tuple[Divergence, ...] = ()
     answered: Mapping[tuple[Kind, str], int] = field(default_factory=dict)
     reproduced: int = 0
+    coverage: Mapping[int, str] = field(default_factory=dict)
     not_reached: int = 0
     assumed: tuple[str, ...] = ()
     proved: int = 0
+    drawn: tuple[str, ...] = ()
+    masked: Mapping[str, int] = field(default_factory=dict)
     network: tuple[Mapping[str, Any], ...] = ()
     isolation: str = ""
     exit_code: int | None = None
