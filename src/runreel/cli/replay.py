@@ -49,6 +49,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="stop",
         help="stop: the agent gets an error where it diverges; continue: it is given the one answer it can have meant",
     )
+    parser.add_argument(
+        "--mask",
+        action="append",
+        default=[],
+        metavar="KIND:NAME/POINTER",
+        help="a field in which a difference is none, such as tool:search/options/trace_id; * for any name or place; "
+        "may be repeated",
+    )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="kill the agent after so long")
     parser.add_argument(
         "--break-at",
@@ -83,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
         input=NOT_GIVEN if args.input is None else given,
         key=key,
         on_divergence=args.on_divergence,
+        masks=args.mask,
         timeout_s=args.timeout,
         break_at=args.break_at,
         stdout=sys.stderr.fileno() if args.json else None,

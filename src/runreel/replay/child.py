@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,25 @@ from runreel.replay.protocol import Channel, Frame, Link
 from runreel.replay.sandbox import audit
 from runreel.replay.wire.values import HttpRequest, HttpResponse
 from runreel.values import Kind, Value
+
+@dataclass(frozen=True, slots=True)
+class _Through:
+    """Asks through the child, and names the boundary that asks: the report says what was answered by what."""
+
+    child: "Child"
+    via: str
+
+    def call(
+        self,
+        kind: Kind,
+        name: str,
+        arguments: Value,
+        *,
+        call_id: str = "",
+        defaults: Mapping[str, Value] | None = None,
+    ) -> Value:
+        return self.child.call(kind, name, arguments, call_id=call_id, defaults=defaults, via=self.via)
+
 
 REFUSED, NO_ENTRY = RefusedError.exit_code, EntryPointError.exit_code
 
@@ -97,7 +117,7 @@ class Child:
 
     def _install(self) -> None:
         """Put every boundary in place; libraries are patched when the agent imports them."""
-        functions.connect(self)
+        functions.connect(_Through(self, "function"))
         transports.require_tested()
         transports.install(self.http)
         capture.install(self._link)
@@ -107,7 +127,7 @@ class Child:
         self._clock.start()
 
     def _under_recorder(self, module: ModuleType) -> None:
-        module.current = recorder.Boundary(self)  # type: ignore[attr-defined]
+        module.current = recorder.Boundary(_Through(self, "recorder"))  # type: ignore[attr-defined]
         seed = self._plan.get("run_seed")
         identity = module.Identity(
             self._plan.get("run_id"), self._plan.get("of"), seed if isinstance(seed, int) else None
@@ -124,9 +144,10 @@ class Child:
         *,
         call_id: str = "",
         defaults: Mapping[str, Value] | None = None,
+        via: str = "",
     ) -> Value:
         """Ask for a tool's or retriever's answer (see functions.Asking)."""
-        head = {"kind": kind, "name": name, "call_id": call_id}
+        head = {"kind": kind, "name": name, "call_id": call_id, "via": via}
         asked: Value = {"arguments": arguments, "defaults": defaults or {}}
         reply = self._ask(Frame("call", head, dumps(asked).encode()))
         value = loads(reply.body.decode())

@@ -16,7 +16,9 @@ from typing import IO, Any
 from runreel.canonical import Bindings, dumps, freeze
 from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
 from runreel.replay import outcome, tape
+from runreel.replay.drawn import Drawn
 from runreel.replay.host import Host
+from runreel.replay.masks import parse as parse_mask
 from runreel.replay.matching import Matcher
 from runreel.replay.protocol import Channel, Frame
 from runreel.replay.sandbox import Sandbox, Sandboxed, scrub
@@ -60,6 +62,7 @@ def replay(
     input: Value = NOT_GIVEN,  # noqa: A002 - the agent's input, and no other name says it
     key: bytes | None = None,
     on_divergence: OnDivergence = "stop",
+    masks: Sequence[str] = (),
     cwd: str | Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout_s: float = 600.0,
@@ -79,6 +82,8 @@ def replay(
         key: The tenant's key: proves which live values the recorded tokens stand for.
         on_divergence: `stop` raises DivergedError in the agent's code; `continue` serves the only recorded call that it
             can have meant, and goes on. The verdict is the same.
+        masks: Fields of calls in which a difference is none, as `KIND:NAME/pointer`; `*` for any name, or any one place
+            in the pointer. What they hid is counted in the result. None can hide a whole request.
         env: The agent's environment, before credentials are scrubbed from it; None is ours.
         timeout_s: How long the agent may run; then it is killed and the replay is not comparable.
         break_at: The step of the record at which pdb opens in the agent's code, on our own terminal. The agent then has
@@ -100,12 +105,20 @@ def replay(
     entry, arguments = entry_of(run, agent, args)
     targets = {name: _target(name, where, arranged) for name, where in (tools or {}).items()}
     given = _recorded_input(run) if input is NOT_GIVEN else freeze(input)
-    matcher = Matcher(arranged, Rules(key, is_secret), on_divergence, Bindings())
+    matcher = Matcher(
+        arranged,
+        Rules(key, is_secret),
+        on_divergence,
+        Bindings(),
+        masks=tuple(map(parse_mask, masks)),
+        drawn=Drawn(run.started_ns, run.ended_ns),
+    )
     matcher.serve((given if input is NOT_GIVEN else None, *(() if args else arguments)))
     plan = _plan(run, arranged, entry, arguments, targets, given)
     started = time.monotonic()
     with _child(env, cwd, stdout) as (sandboxed, channel):
         host = Host(matcher, channel, break_at=break_at)
+        matcher.drawn.pids.add(sandboxed.pid)
         sandboxed.follow(lambda: len(matcher.divergences))
         channel.send(plan)
         exit_code, timed_out = _serve(host, sandboxed, channel, timeout_s if break_at is None else None)

@@ -62,6 +62,8 @@ class Host:
             facts = {name: str(value) for name, value in frame.head.items()}
             self.network.append(facts)
             self.network_at.setdefault(mask(facts.get("target", "")), len(self.matcher.divergences))
+        elif frame.type == "drew":
+            self.matcher.drawn.add(str(frame.get("kind")), frame.get("value"))
         elif frame.type == "note":
             self.notes[frame.get("text")] = None
         elif frame.type == "forked":
@@ -97,6 +99,7 @@ class Host:
             asked.get("arguments"),
             frame.get("call_id"),
             defaults if isinstance(defaults, Mapping) else {},
+            via=frame.get("via", ""),
         )
         found = self._ask(call)
         if isinstance(found, Divergence):
@@ -171,7 +174,7 @@ def model_call(asked: ModelRequest) -> Call:
         "tools": asked.tool_definitions,
         "params": asked.params,
     }
-    return Call("llm", asked.model, request, api=asked.api)
+    return Call("llm", asked.model, request, api=asked.api, via=f"wire {asked.api}")
 
 
 def explain(divergence: Divergence) -> str:
