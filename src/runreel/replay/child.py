@@ -20,6 +20,7 @@ from runreel.record.convert import thaw
 from runreel.replay import capture, determinism, entry, frames, transports
 from runreel.replay.boundaries import finding, functions, recorder, swapping
 from runreel.replay.clock import Clock
+from runreel.replay.descendants.broker import Broker
 from runreel.replay.imports import when_imported
 from runreel.replay.protocol import Channel, Frame, Link
 from runreel.replay.sandbox import audit
@@ -87,6 +88,23 @@ class Child:
         self._tell("refused", message="", missing=missing)
         return REFUSED
 
+    def boot(self) -> None:
+        """Put every boundary in place in a program that the agent started, and that runs by itself."""
+        audit.install(lambda facts: self._tell("network", **facts))
+        self._swapper.packages = (str(Path.cwd()),)
+        self._install()
+        when_imported("runpy", self._patch_runpy)
+
+    def _patch_runpy(self, module: ModuleType) -> None:
+        """Have a script that another program runs (multiprocessing runs the agent's own again) swapped as well."""
+        original = module._get_code_from_file
+
+        def get_code(run_name: str, file: str) -> Any:
+            code, *rest = original(run_name, file)
+            return self._swapper.rewrite(code, run_name, file), *rest
+
+        module._get_code_from_file = get_code  # type: ignore[attr-defined]
+
     def _tell(self, type_: str, **head: Any) -> None:
         self._link.tell(Frame(type_, head))
 
@@ -113,7 +131,8 @@ class Child:
                 missing[name] = found.told(name)
             elif len(found.functions.get(name, ())) > 1:
                 self._tell("note", text=_several(name, found.functions[name]))
-        return missing
+        # A program that the agent started has some of the tools; the agent itself was asked for all of them.
+        return {} if self._plan.get("part") else missing
 
     def _install(self) -> None:
         """Put every boundary in place; libraries are patched when the agent imports them."""
@@ -124,6 +143,7 @@ class Child:
         when_imported("runreel.record._active", self._under_recorder)
         self._swapper.install()
         determinism.install(self._plan.get("seed"))
+        Broker(self._link, self._clock, {name: self._plan.get(name) for name in _SHARED}).install()
         self._clock.start()
 
     def _under_recorder(self, module: ModuleType) -> None:
@@ -152,7 +172,8 @@ class Child:
         reply = self._ask(Frame("call", head, dumps(asked).encode()))
         value = loads(reply.body.decode())
         if reply.get("how") == "raised":
-            raise functions.FailedError(reply.get("error_type"), str(value))
+            causes = tuple((kind, text) for kind, text in reply.get("causes", ()))
+            raise functions.FailedError(reply.get("error_type"), str(value), causes)
         return value
 
     def http(self, request: HttpRequest) -> HttpResponse:
@@ -221,6 +242,9 @@ def _several(name: str, places: Sequence[finding.Place]) -> str:
         f"Where one of them is no tool, name the tool: --tool {name}={places[0]}"
     )
 
+
+_SHARED = ("names", "asked_for", "targets", "seed", "run_id", "of", "run_seed")
+"""What of the plan a program that the agent starts is given, too."""
 
 _ERRORS = {
     "diverged": DivergedError,

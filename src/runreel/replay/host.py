@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from runreel.canonical import dumps, loads
+from runreel.record.convert import thaw
 from runreel.replay import wire
 from runreel.replay.cleaning import mask
 from runreel.replay.matching import Matcher
@@ -107,6 +108,8 @@ class Host:
         answer = found.answer
         if isinstance(answer, Raised):
             head = {"how": "raised", "error_type": answer.type, "clock_ns": found.end_ns}
+            if "causes" in answer.fields:
+                head["causes"] = thaw(answer.fields["causes"])
             return Frame("reply", head, dumps(answer.message).encode())
         return Frame("reply", {"how": "returned", "clock_ns": found.end_ns}, dumps(answer.value).encode())
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from runreel.canonical import SCHEME, make_ref
 from runreel.errors import RefusedError
 from runreel.record.convert import rebuild
+from runreel.replay.stacks import causes_in
+from runreel.replay.strands import untangled
 from runreel.replay.values import Answer, Entry, Raised, Returned, Streamed
 from runreel.replay.wire.support import require_answerable
 from runreel.runs.loose_ends import LOOSE
@@ -48,7 +50,7 @@ def build(run: Run) -> Tape:
     require_answerable(told)
     require_replayable(run)
     texts = {step.call_id: step.fields.get("arguments_text") for step in steps if step.kind == "tool" and step.call_id}
-    entries = tuple(_entry(run, step, texts) for step in told)
+    entries = untangled([_entry(run, step, texts) for step in told], steps)
     _require_names(run, entries)
     _require_boundaries(run, [step for step in steps if step.seq not in below])
     inside = sum(1 for step in steps if step.kind in KINDS and step.seq in below)
@@ -185,7 +187,8 @@ _OF_REQUEST = frozenset({"model_requested", "params", "tool_definitions", "strea
 
 def _call_answer(step: Step, output: Value) -> Answer:
     if step.error is not None:
-        return Raised(step.error.type, step.error.message)
+        causes = tuple(causes_in(step.error.stack))
+        return Raised(step.error.type, step.error.message, {"causes": causes} if causes else {})
     return Returned(rebuild(output, step.fields.get("replay")))
 
 

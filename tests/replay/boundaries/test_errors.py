@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runreel.replay.boundaries.errors import revive_error
+from runreel.replay.boundaries.errors import revive_chain, revive_error
 
 
 class NeedsMuchError(Exception):
@@ -87,3 +87,25 @@ def test_the_namespace_of_the_function_decides_between_classes_of_one_name():
 @given(st.sampled_from(["ValueError", "KeyError", "OSError", "JSONDecodeError", "UnicodeDecodeError"]), st.text())
 def test_any_text_survives(name, message):
     assert str(revive_error(name, message)) == message
+
+
+class NeedsMoreError(RuntimeError):
+    def __init__(self, used, limit):
+        super().__init__(f"used {used} of {limit}")
+
+
+def test_a_class_whose_constructor_wants_more_than_the_text_is_raised_itself():
+    error = revive_error("NeedsMoreError", "used 7 of 5", globals())
+
+    assert (type(error), str(error), error.args) == (NeedsMoreError, "used 7 of 5", ("used 7 of 5",))
+
+
+def test_recorded_causes_are_chained_as_they_were():
+    error = revive_chain("ValueError", "last", [("KeyError", "'two'"), ("OSError", "one")])
+
+    assert (repr(error), repr(error.__cause__), repr(error.__cause__.__cause__)) == (
+        "ValueError('last')",
+        "KeyError('two')",
+        "OSError('one')",
+    )
+    assert error.__cause__.__cause__.__cause__ is None

@@ -5,7 +5,7 @@ import builtins
 import importlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _GROUP = re.compile(r"(.*) \((\d{1,3}) sub-exceptions?\)", re.DOTALL)
@@ -29,7 +29,28 @@ def revive_error(type_name: str, message: str, namespace: Mapping[str, Any] | No
         error = _made(kind, arguments)
         if error is not None and str(error) == message:
             return error
-    return _forced(kind, message)
+    return _past_constructor(kind, message) or _forced(kind, message)
+
+
+def revive_chain(
+    type_name: str, message: str, causes: Iterable[Sequence[str]], namespace: Mapping[str, Any] | None = None
+) -> Exception:
+    """Return a recorded exception with its recorded causes (`raise ... from`): types and texts, nearest first."""
+    error = revive_error(type_name, message, namespace)
+    above: BaseException = error
+    for kind, text in causes:
+        above.__cause__ = revive_error(kind, text, namespace)
+        above = above.__cause__
+    return error
+
+
+def _past_constructor(kind: type[Exception], message: str) -> Exception | None:
+    """Make an instance of the class itself without its constructor, which wants more than was recorded."""
+    try:
+        error = kind.__new__(kind, message)
+        return error if str(error) == message else None
+    except Exception:  # noqa: BLE001 - what a class does without its constructor is anybody's guess
+        return None
 
 
 def _made(kind: type[Exception], arguments: tuple[Any, ...]) -> Exception | None:

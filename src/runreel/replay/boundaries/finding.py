@@ -7,6 +7,7 @@ found, or of which only running could tell what it is, is refused while nothing 
 """
 
 import ast
+import itertools
 import pkgutil
 import sys
 import sysconfig
@@ -126,6 +127,7 @@ def find(entry: Place, names: Iterable[str], *, packages: Sequence[str] = ()) ->
             found.branches.setdefault(branch.name, []).append((place.file, branch))
         found.boundaries |= wanted & set(_boundaries(tree))
         waiting += (there for there in _imports(tree, place) if is_users(there.file, packages))
+        waiting += (there for there in _programs(tree, place) if is_users(there.file, packages))
         _register(tree, place, wanted, found)
     return found
 
@@ -210,6 +212,20 @@ def _imports(tree: ast.Module, place: Place) -> Iterator[Place]:
             seen |= {base, *(f"{base}.{name.name}" for name in node.names if base)}
     for module in seen:
         yield from locate(module)
+
+
+def _programs(tree: ast.Module, place: Place) -> Iterator[Place]:
+    """Return the Python programs that a module names, and so may start: scripts in texts, modules after `-m`."""
+    folders = (Path.cwd(), Path(place.file).parent)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".py"):
+            files = [folder / node.value for folder in folders]
+            yield from (Place("__main__", str(file)) for file in files if file.is_file())
+        elif isinstance(node, (ast.List, ast.Tuple)):
+            words = [one.value if isinstance(one, ast.Constant) else None for one in node.elts]
+            for option, module in itertools.pairwise(words):
+                if option == "-m" and isinstance(module, str):
+                    yield from locate(module)
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:

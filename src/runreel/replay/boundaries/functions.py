@@ -10,7 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any, Protocol
 
 from runreel.record.convert import plain
-from runreel.replay.boundaries.errors import revive_error
+from runreel.replay.boundaries.errors import revive_chain
 from runreel.replay.boundaries.results import revive
 from runreel.replay.boundaries.stubs import parameters, stub_code
 from runreel.values import Kind, Value
@@ -18,10 +18,11 @@ from runreel.values import Kind, Value
 
 @dataclass(frozen=True, slots=True)
 class FailedError(Exception):
-    """The recorded call had failed: with this type and text."""
+    """The recorded call had failed: with this type and text, and these causes (type and text, nearest first)."""
 
     type: str
     message: str
+    causes: tuple[tuple[str, str], ...] = ()
 
 
 class Asking(Protocol):
@@ -135,7 +136,7 @@ def ask(kind: Kind, name: str, arguments: Mapping[str, Any], declared: Mapping[s
             defaults={name: plain(value, str) for name, value in declared.items()},
         )
     except FailedError as failed:
-        error = revive_error(failed.type, failed.message, getattr(function, "__globals__", {}))
+        error = revive_chain(failed.type, failed.message, failed.causes, getattr(function, "__globals__", {}))
     else:
         return revive(result, _returns(function))
     raise error

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from runreel.record import calls
-from runreel.replay.boundaries.errors import revive_error
+from runreel.replay.boundaries.errors import revive_chain
 from runreel.replay.boundaries.functions import Asking, FailedError
 from runreel.values import Value
 
@@ -24,5 +24,5 @@ class Boundary:
         try:
             return self._asking.call(kind, name, arguments, call_id=call_id, defaults=defaults)
         except FailedError as failed:
-            error = revive_error(failed.type, failed.message)
+            error = revive_chain(failed.type, failed.message, failed.causes)
         raise error
