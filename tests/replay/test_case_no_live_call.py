@@ -155,7 +155,7 @@ def test_a_miss_raises_the_typed_error_that_names_the_tool_and_the_nearest_recor
     said = capfd.readouterr().out
     assert said == (
         "runreel replay: unrecorded_call (tool get_weather): recorded once, asked for again; "
-        "nearest recorded: step 2, 0% alike\n"
+        "nearest recorded: step 2, 0% alike, differs at /city, already answered\n"
     )
     assert [(near.seq, near.name) for near in replayed.divergences[0].nearest] == [(2, "get_weather")]
     assert "Rome" not in said

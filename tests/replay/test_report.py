@@ -64,7 +64,7 @@ def test_a_divergence_names_step_field_values_nearest_and_advice():
     assert "1. input_mismatch at step 4, tool refund, field /cents" in text
     assert "was  4900" in text
     assert "now  4800" in text
-    assert "nearest recorded: step 9 (refund, 25% alike, already answered)" in text
+    assert "nearest recorded: step 9, 25% alike, differs at /order, already answered" in text
     assert "record a new run" in text
 
 
@@ -140,3 +140,34 @@ def test_the_json_document_has_every_divergence_and_no_live_text():
 
 def test_a_replayed_value_shows_no_live_text_when_it_is_printed():
     assert EMAIL not in repr(replayed(changed("a", EMAIL)))
+
+
+def test_what_was_answered_by_what_is_told_step_by_step():
+    result = replayed(coverage={1: "recorder", 2: "wire openai.chat", 3: "recorder", 4: "recorder", 6: "recorder"})
+
+    text = printed(result)
+
+    assert "by recorder: 4 steps (1, 3-4, 6)" in text
+    assert "by wire openai.chat: 1 step (2)" in text
+    assert report.document(result)["coverage"][0] == {"step": 1, "by": "recorder"}
+
+
+def test_masks_say_how_often_they_hid_a_difference_also_where_they_hid_none():
+    result = replayed(masked={"tool:note/tmp": 2, "tool:other/tmp": 0}, drawn=("uuid 6f96",))
+
+    text = printed(result)
+
+    assert "mask tool:note/tmp hid 2 differences" in text
+    assert "mask tool:other/tmp hid nothing" in text
+    assert "drew anew: uuid 6f96" in text
+    assert report.document(result)["masks"] == [
+        {"mask": "tool:note/tmp", "hid": 2},
+        {"mask": "tool:other/tmp", "hid": 0},
+    ]
+
+
+def test_a_call_more_says_after_which_step_it_came():
+    more = Divergence("unrecorded_call", kind="tool", name="poll", replayed=4, after=9, reason="never recorded")
+
+    assert "unrecorded_call at call 4 of the replay, after step 9, tool poll" in printed(replayed(more))
+    assert report.document(replayed(more))["divergences"][0]["after"] == 9

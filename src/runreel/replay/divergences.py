@@ -83,6 +83,16 @@ def times(count: int) -> str:
     return "recorded once, asked for again" if count == 1 else f"recorded {count} times, asked for once more"
 
 
+def near(one: Nearest) -> str:
+    """Say which recorded call comes close, where it differs, and whether it had been answered by then."""
+    words = [f"step {one.seq}", f"{one.likeness:.0%} alike"]
+    if one.path:
+        words.append(f"differs at {mask(one.path)}")
+    if one.answered:
+        words.append("already answered")
+    return ", ".join(words)
+
+
 def out_of_order(entry: Entry, call: Call, late: Set[int], *, ordinal: int, after: int | None) -> Divergence:
     """A recorded call came before another one that it followed from."""
     listed = ", ".join(map(str, sorted(late)))

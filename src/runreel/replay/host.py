@@ -10,6 +10,7 @@ from runreel.canonical import dumps, loads
 from runreel.record.convert import thaw
 from runreel.replay import wire
 from runreel.replay.cleaning import mask
+from runreel.replay.divergences import near
 from runreel.replay.matching import Matcher
 from runreel.replay.protocol import Channel, Frame
 from runreel.replay.sandbox.findings import TELEMETRY_HOSTS
@@ -187,8 +188,8 @@ def explain(divergence: Divergence) -> str:
     path = f" at {mask(divergence.path)}" if divergence.path else ""
     reason = f": {divergence.reason}" if divergence.type == "unrecorded_call" else ""
     nearest = next((one for one in divergence.nearest if one.seq != divergence.recorded), None)
-    near = f"; nearest recorded: step {nearest.seq}, {nearest.likeness:.0%} alike" if nearest else ""
-    return f"runreel replay: {divergence.type}{step} ({what}){path}{reason}{near}"
+    close = f"; nearest recorded: {near(nearest)}" if nearest else ""
+    return f"runreel replay: {divergence.type}{step} ({what}){path}{reason}{close}"
 
 
 def _response(response: HttpResponse, end_ns: int) -> Frame:

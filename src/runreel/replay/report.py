@@ -1,7 +1,7 @@
 """Tell people and programs what a replay came to: first divergence first, and no live value unredacted."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -9,9 +9,10 @@ from rich.text import Text
 
 from runreel.canonical import dumps
 from runreel.replay.cleaning import Clean, common, describe, mask
+from runreel.replay.divergences import near
 from runreel.replay.values import Divergence, Replayed
 from runreel.terminal import fold
-from runreel.text import one_line
+from runreel.text import many, one_line
 from runreel.values import Kind, Value
 
 _AROUND = 40  # characters shown before a difference
@@ -67,7 +68,7 @@ def _print_divergence(console: Console, number: int, divergence: Divergence, cle
         fold(console, Text.assemble("     now  ", (one_line(now, _WIDTH), "red")), 10)
     nearest = [one for one in divergence.nearest if one.seq != divergence.recorded and one.likeness]
     if nearest:
-        listed = ", ".join(_nearest(one.seq, one.name, one.likeness, one.answered) for one in nearest)
+        listed = "; ".join(near(one) for one in nearest)
         fold(console, Text(f"     nearest recorded: {one_line(listed)}", "dim"), 7)
     if divergence.advice:
         fold(console, Text(f"     {divergence.advice}", "italic"))
@@ -79,7 +80,8 @@ def place(divergence: Divergence) -> str:
     if divergence.recorded is not None:
         words.append(f"at step {divergence.recorded}")
     elif divergence.replayed is not None and divergence.kind != "other":
-        words.append(f"at call {divergence.replayed} of the replay")
+        after = "" if divergence.after is None else f", after step {divergence.after}"
+        words.append(f"at call {divergence.replayed} of the replay{after}")
     if divergence.kind != "other":
         words.append(f"{divergence.kind} {divergence.name}".strip())
     elif divergence.name:
@@ -102,32 +104,53 @@ def _reason(divergence: Divergence) -> str:
     return _REASONS.get(divergence.reason, divergence.reason)
 
 
-def _nearest(seq: int, name: str, likeness: float, answered: bool) -> str:
-    return f"step {seq} ({name}, {likeness:.0%} alike{', already answered' if answered else ''})"
-
-
 def _facts(replayed: Replayed) -> Iterator[str]:
     yield f"answered from the record: {_answered(replayed)}; live calls: {replayed.live_calls}"
     if replayed.reproduced:
         times = "1 recorded failure" if replayed.reproduced == 1 else f"{replayed.reproduced} recorded failures"
         yield f"{times} came about again in the agent's own code"
+    for via, steps in _coverage(replayed).items():
+        yield f"by {via}: {many(len(steps), 'step')} ({_ranges(steps)})"
     if replayed.proved:
         yield f"personal values proved with the key: {replayed.proved}"
     if replayed.assumed:
         yield f"assumed, for want of a key, to be the recorded ones: {', '.join(replayed.assumed)}"
+    if replayed.drawn:
+        yield f"assumed to stand for what this replay drew anew: {', '.join(replayed.drawn)}"
+    for text, count in replayed.masked.items():
+        yield f"mask {text} hid {many(count, 'difference') if count else 'nothing'}"
     yield f"walls: {replayed.isolation}"
     for note in replayed.notes:
         yield f"note: {note}"
 
 
+def _coverage(replayed: Replayed) -> Mapping[str, list[int]]:
+    """Return the steps that each boundary was answered for."""
+    out: dict[str, list[int]] = {}
+    for step, via in sorted(replayed.coverage.items()):
+        out.setdefault(via, []).append(step)
+    return dict(sorted(out.items()))
+
+
+def _ranges(steps: Sequence[int]) -> str:
+    """Write steps in order, neighbours together: 1, 3-5."""
+    out: list[list[int]] = []
+    for step in steps:
+        if out and step == out[-1][1] + 1:
+            out[-1][1] = step
+        else:
+            out.append([step, step])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in out)
+
+
 def _answered(replayed: Replayed) -> str:
     parts = []
-    for kind, (one, many) in _CALLS.items():
+    for kind, (one, several) in _CALLS.items():
         names = {name: count for (of, name), count in replayed.answered.items() if of == kind}
         total = sum(names.values())
         if total:
             listed = ", ".join(f"{name} {count}" for name, count in sorted(names.items()))
-            parts.append(f"{total} {one if total == 1 else many} ({listed})")
+            parts.append(f"{total} {one if total == 1 else several} ({listed})")
     return ", ".join(parts) or "nothing"
 
 
@@ -203,9 +226,12 @@ def document(replayed: Replayed, clean: Clean | None = None) -> dict[str, Any]:
             {"kind": kind, "name": name, "count": count} for (kind, name), count in sorted(replayed.answered.items())
         ],
         "reproduced": replayed.reproduced,
+        "coverage": [{"step": step, "by": via} for step, via in sorted(replayed.coverage.items())],
         "not_reached": replayed.not_reached,
         "live_calls": replayed.live_calls,
         "tokens": {"proved": replayed.proved, "assumed": list(replayed.assumed)},
+        "drawn": list(replayed.drawn),
+        "masks": [{"mask": text, "hid": count} for text, count in replayed.masked.items()],
         "network": [dict(attempt) for attempt in replayed.network],
         "isolation": replayed.isolation,
         "exit_code": replayed.exit_code,
@@ -225,6 +251,7 @@ def _divergence_document(divergence: Divergence, clean: Clean | None) -> dict[st
         "name": divergence.name,
         "step": divergence.recorded,
         "call": divergence.replayed,
+        "after": divergence.after,
         "call_id": divergence.call_id,
         "path": mask(divergence.path),
         "was": was if divergence.has_was else None,
