@@ -57,11 +57,15 @@ def differences(
 
 def put_in(found: Sequence[Decided], divergences: Sequence[Divergence]) -> tuple[Divergence, ...]:
     """Put what was decided otherwise before the divergences that may follow from it."""
-    out = list(divergences)
-    for one in reversed(found):
-        places = [place for place, other in enumerate(out) if _place(other) > one.place]
-        out.insert(places[0] if places else len(out), one.divergence)
-    return tuple(out)
+    places = [_place(divergence) for divergence in divergences]
+    before: dict[int, list[Divergence]] = defaultdict(list)
+    for one in found:
+        behind = (index for index, place in enumerate(places) if place > one.place)
+        before[next(behind, len(places))].append(one.divergence)
+    out: list[Divergence] = []
+    for index, divergence in enumerate(divergences):
+        out += [*before[index], divergence]
+    return (*out, *before[len(places)])
 
 
 def _place(divergence: Divergence) -> float:
