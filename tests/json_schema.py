@@ -19,6 +19,8 @@ _KNOWN = {"$schema", "$defs", "$ref", "title", "description", "format", "type", 
     "const",
     "pattern",
     "minimum",
+    "minItems",
+    "maxItems",
 }
 
 
@@ -47,6 +49,10 @@ def errors(schema: dict[str, Any], value: Any, root: dict[str, Any] | None = Non
         for name, inner in schema.get("properties", {}).items():
             if name in value:
                 yield from errors(inner, value[name], root, f"{at}/{name}")
+    if isinstance(value, list) and not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+        yield f"{at}: {len(value)} items"
+    if isinstance(value, list) and not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+        yield f"{at}: {len(value)} items"
     if isinstance(value, list) and "items" in schema:
         for place, item in enumerate(value):
             yield from errors(schema["items"], item, root, f"{at}/{place}")

@@ -23,6 +23,7 @@ from runreel.values import DEFAULT_TENANT, RawBatch
 
 if TYPE_CHECKING:
     from runreel.exporters.clickhouse import ClickHouse
+    from runreel.processors.redact.settings import RedactSettings
 
 SPOOL = "spool"
 """The folder of the spool in a data folder."""
@@ -104,18 +105,25 @@ def open_runs(place: Place | Path, *, say: Callable[[str], object] = _nobody) ->
     if asked is not None:
         say(f"asking the collector at {asked.api}" + (f" (process {asked.pid})" if asked.pid else ""))
         return remote_runs(where, asked)
-    if not where.store_path.exists():
+    if not where.server and not where.store_path.exists():
         if where.store is not None:
             raise StoreError(f"there is no store {where.store}: nothing was recorded there yet, or it has another name")
         say(f"nothing is recorded in {where.home} yet")
         nothing = Memory()
         return StoreRuns(nothing, nothing)
-    say(f"opening the store in {where.store or where.home}")
+    say(f"opening the store in {where.server.get('endpoint') or where.store or where.home}")
     blobs = open_blobs(where)
-    database = open_database(where.home, store=where.store, blobs=blobs)
-    if where.store is None:
+    database = _database(where, blobs)
+    if where.store is None and not where.server:
         work_off(where.home, database, say)
     return StoreRuns(database, blobs)
+
+
+def _database(place: Place, blobs: BlobStore) -> "ClickHouse":
+    if place.server:
+        found: ClickHouse = EXPORTERS["clickhouse"](place.server, Site(place.home, blobs=blobs))
+        return found
+    return open_database(place.home, store=place.store, blobs=blobs)
 
 
 def work_off(home: Path, database: "ClickHouse", say: Callable[[str], object]) -> None:
@@ -162,7 +170,7 @@ class _Here:
         from runreel.processors.chain import Chain
 
         site = Site(place.home)
-        self._database = open_database(place.home, store=place.store, blobs=open_blobs(place))
+        self._database = _database(place, open_blobs(place))
         try:
             self._chain = Chain(*(PROCESSORS[kind](place.processors.get(kind, {}), site) for kind in PROCESSORS))
             self._database.start()
@@ -227,18 +235,23 @@ def _schema(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001  ev
     return Schema(ExternalFiles(bases) if bases else None, settings.get("required_fields", {}))
 
 
-def _redact(settings: Mapping[str, Any], site: Site) -> Any:
+def redact_settings(settings: Mapping[str, Any]) -> "RedactSettings":
+    """Return what a configuration says of redaction. Raises ConfigError."""
     from runreel.processors.redact.classes import rules
-    from runreel.processors.redact.keys import load_key
-    from runreel.processors.redact.redactor import Redactor
     from runreel.processors.redact.settings import RedactSettings
 
     declared = [
         {"class" if name == "kind" else name: text for name, text in one.items() if text is not None}
         for one in settings.get("classes", ())
     ]
-    told = {**settings, "classes": rules(declared)}
-    return Redactor(load_key(site.home, site.tenant), RedactSettings(**told))
+    return RedactSettings(**{**settings, "classes": rules(declared)})
+
+
+def _redact(settings: Mapping[str, Any], site: Site) -> Any:
+    from runreel.processors.redact.keys import load_key
+    from runreel.processors.redact.redactor import Redactor
+
+    return Redactor(load_key(site.home, site.tenant), redact_settings(settings))
 
 
 def _split(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001

@@ -19,6 +19,7 @@ from runreel.cli.checks import lacks
 from runreel.errors import SandboxError
 from runreel.processors.redact.keys import VARIABLE, load_key
 from runreel.runs import discovery
+from runreel.runs.places import Named, Place
 from runreel.values import Gap
 from span_kit import captured_run
 
@@ -141,26 +142,36 @@ def test_a_full_disk_is_said_before_it_is(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_running_collector_is_shown_with_where_it_listens(tmp_path: Path) -> None:
     with collector(tmp_path, Store()) as running:
-        (found,) = checks.collector(tmp_path)
+        (found,) = checks.collector(Place(tmp_path))
 
         assert found.state == "ok"
         assert running.http in found.says
 
 
+def test_a_collector_that_is_named_is_shown_by_its_address(tmp_path: Path) -> None:
+    with collector(tmp_path / "home", Store()) as running:
+        named = Named(running.at.api, running.at.token, "--collector", "RUNREEL_TOKEN")
+        (found,) = checks.collector(Place(tmp_path / "none", collector=named))
+
+    assert (found.state, running.at.api in found.says, running.http in found.says) == ("ok", True, True)
+    (gone,) = checks.collector(Place(tmp_path / "none", collector=named))
+    assert (gone.state, "no collector answers" in gone.says) == ("todo", True)
+
+
 def test_a_collector_of_another_version_is_to_be_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "__version__", "99.0")
     with collector(tmp_path, Store()):
-        (found,) = checks.collector(tmp_path)
+        (found,) = checks.collector(Place(tmp_path))
 
     assert (found.state, "99.0" in found.says) == ("todo", True)
 
 
 def test_a_file_of_a_collector_that_is_gone_is_said(tmp_path: Path) -> None:
-    assert [check.state for check in checks.collector(tmp_path)] == ["note"]
+    assert [check.state for check in checks.collector(Place(tmp_path))] == ["note"]
     gone = discovery.Collector(2**31 - 1, "", None, None, "http://127.0.0.1:1", "t")
     discovery.write(tmp_path, gone)
 
-    (found,) = checks.collector(tmp_path)
+    (found,) = checks.collector(Place(tmp_path))
 
     assert found.state == "todo"
     assert "is gone" in found.says

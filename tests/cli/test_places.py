@@ -65,13 +65,30 @@ def test_store_and_blobs_are_paths_or_urls() -> None:
     assert s3 == Blobs("s3", {"bucket": "runs", "prefix": "a/b", "endpoint": "http://127.0.0.1:9000", "region": "eu"})
 
 
+def test_a_store_may_be_a_server_whose_password_stands_in_the_environment() -> None:
+    env = {"CLICKHOUSE_PASSWORD": "secret"}
+
+    found = place("--store", "https://writer@db.example.com:8443?cluster=main&ca_file=/ca.pem", env=env)
+
+    assert found.store is None
+    assert found.server == {
+        "endpoint": "https://db.example.com:8443",
+        "username": "writer",
+        "password": "secret",
+        "cluster_name": "main",
+        "ca_file": "/ca.pem",
+    }
+    assert "secret" not in repr(found)
+    assert place(env={"RUNREEL_STORE": "http://127.0.0.1:8123"}).server == {"endpoint": "http://127.0.0.1:8123"}
+
+
 def test_paths_in_a_file_are_relative_to_where_it_stands(folder: Path) -> None:
     (folder / "deep").mkdir()
     (folder / "deep" / "mine.toml").write_text('home = "data"\nstore = "engine"\nblobs = "/heavy"\n')
 
     found = place("--config", "deep/mine.toml")
 
-    assert found == Place(Path("deep/data"), Path("deep/engine"), Blobs("files", {"path": "/heavy"}))
+    assert found == Place(Path("deep/data"), Path("deep/engine"), blobs=Blobs("files", {"path": "/heavy"}))
     assert place(env={"RUNREEL_CONFIG": "deep/mine.toml"}) == found
 
 
@@ -94,6 +111,9 @@ def test_a_collectors_configuration_says_where_its_stores_are_and_how_it_redacts
     assert place("--config", "otel.yaml", "--store", "mine").store == Path("mine")
     assert place("--config", "otel.yaml", env={"RUNREEL_STORE": "theirs"}).store == Path("/data/engine")
     assert place(env={"RUNREEL_CONFIG": "otel.yaml", "RUNREEL_STORE": "theirs"}).store == Path("theirs")
+    (folder / "otel.yaml").write_text(YAML.replace("path: /data/engine", "endpoint: http://db:8123"))
+    served = place("--config", "otel.yaml")
+    assert (served.store, served.server["endpoint"]) == (None, "http://db:8123")
 
 
 def test_a_collector_is_named_with_the_token_from_the_environment() -> None:
@@ -139,12 +159,28 @@ def test_the_collector_of_the_data_folder_needs_no_other_token(folder: Path) -> 
         place("--collector", "http://127.0.0.1:99", env={"RUNREEL_HOME": "data"})
 
 
-def test_a_file_that_was_found_sends_no_token_and_no_record_to_another_machine(folder: Path) -> None:
-    (folder / "token").write_text("theirs")
-    (folder / "runreel.toml").write_text('collector = "https://evil.example.com"\ntoken_file = "token"\n')
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("collector", "https://evil.example.com"),
+        ("store", "https://evil.example.com"),
+        ("blobs", "s3://b?endpoint=https://evil.example.com"),
+        ("blobs", "s3://b"),
+    ],
+)
+def test_a_file_that_was_found_sends_no_token_and_no_record_to_another_machine(
+    folder: Path, key: str, value: str
+) -> None:
+    (folder / "runreel.toml").write_text(f'{key} = "{value}"\n')
 
-    with pytest.raises(UsageError, match=r"runreel.toml: collector: .* another machine, and this file was found"):
-        place(env={"RUNREEL_TOKEN": "mine"})
+    with pytest.raises(ConfigError, match=rf"{key}: .* another machine, and this file was found"):
+        place(env={"RUNREEL_TOKEN": "mine", "CLICKHOUSE_PASSWORD": "mine"})
+    assert place("--config", "runreel.toml", env={"RUNREEL_TOKEN": "mine"})
+
+
+def test_a_file_that_is_named_may_point_to_another_machine(folder: Path) -> None:
+    (folder / "runreel.toml").write_text('collector = "https://runs.example.com"\n')
+
     found = place("--config", "runreel.toml", env={"RUNREEL_TOKEN": "mine"}).collector
     assert found is not None
     assert found.token == "mine"
@@ -166,6 +202,11 @@ def test_a_token_from_the_environment_does_not_go_where_a_found_file_points(fold
         ),
         (("--store", ""), "--store '': no store"),
         (("--store", "file://other/x"), "--store 'file://other/x': no store"),
+        (("--store", "https://"), "--store: give a server as http(s)://USER@HOST:PORT"),
+        (("--store", "http://[::1"), "--store: give a server as"),
+        (("--store", "http://db/x"), "--store: give a server as"),
+        (("--store", "http://db?colour=red"), "--store: give a server as"),
+        (("--store", "http://me:secret@db"), "--store: a password does not belong into a URL"),
         (("--blobs", "gs://bucket"), "--blobs 'gs://bucket': no blob store"),
         (("--blobs", "s3://"), "--blobs: the bucket is missing"),
         (("--blobs", "s3://b?region=eu&colour=red"), "--blobs: unknown: colour"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from json_schema import errors
-from runreel.runs.document import run_document
+from runreel.runs.document import replays_document, run_document
 from runreel.runs.schema import render, schema
 from runreel.runs.scores import flag_event
 from runreel.semconv.registry import FIELDS
@@ -41,7 +41,7 @@ def test_every_key_of_a_document_and_of_its_steps_is_in_the_schema() -> None:
     spans, _ = capture("otel-genai-openai/content-span")
     event = flag_event("default", spans[0].key.trace_id, spans[0].key.trace_id, "why", 1)
     (run,) = runs_of(spans, [event])
-    found, shape = document(run), schema()
+    found, shape = document(run) | replays_document([]), schema()
 
     assert set(found) == set(shape["properties"])
     for step in found["steps"]:

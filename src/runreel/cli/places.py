@@ -8,7 +8,6 @@ import argparse
 import json
 import os
 import tomllib
-import urllib.parse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +15,12 @@ from typing import Any
 
 from runreel.errors import ConfigError, UsageError
 from runreel.runs import discovery
-from runreel.runs.places import Blobs, Named, Place, blobs_at, collector_url, store_folder
+from runreel.runs.places import Blobs, Named, Place, blobs_at, collector_url, host_of, server_settings, store_folder
 
 FILE = "runreel.toml"
 TOKEN = "RUNREEL_TOKEN"  # noqa: S105 - the variable's name
 CONFIG = "RUNREEL_CONFIG"
+PASSWORD = "CLICKHOUSE_PASSWORD"  # noqa: S105
 _DEFAULT_HOME = ".runreel"
 _VARIABLES = {
     "home": "RUNREEL_HOME",
@@ -39,6 +39,7 @@ class _Level:
     values: Mapping[str, tuple[str, str]]
     auto: bool = False
     store: Path | None = None
+    server: Mapping[str, Any] = field(default_factory=dict, repr=False)
     blobs: Blobs | None = None
     processors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -51,7 +52,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the data folder (default: RUNREEL_HOME, else ./.runreel). While a collector runs on it, it is asked",
     )
-    group.add_argument("--store", metavar="URL", help="the store, where it is not in the data folder: a path")
+    group.add_argument(
+        "--store", metavar="URL", help="the store, if not in the data folder: a path, or https://USER@HOST"
+    )
     group.add_argument("--blobs", metavar="URL", help="heavy parts, if not in the data folder: a path, or s3://BUCKET")
     group.add_argument(
         "--collector", metavar="URL", help=f"the read API of a collector to ask; its token is in {TOKEN}"
@@ -74,7 +77,8 @@ def place(args: argparse.Namespace, env: Mapping[str, str] | None = None) -> Pla
     deciding = next((level for level in levels if _ways(level)), None)
     if deciding is not None and "collector" in deciding.values:
         return Place(home, collector=_named(deciding, levels, environment, home))
-    return Place(home, _store(levels), _blobs(levels), processors=_processors(levels))
+    store, server = _store(levels, environment)
+    return Place(home, store, server, _blobs(levels), processors=_processors(levels))
 
 
 def _levels(args: argparse.Namespace, env: Mapping[str, str]) -> list[_Level]:
@@ -104,13 +108,15 @@ def _first(levels: list[_Level], name: str, default: str = "") -> tuple[str, str
     return next((level.values[name] for level in levels if name in level.values), (default, "the default"))
 
 
-def _store(levels: list[_Level]) -> Path | None:
+def _store(levels: list[_Level], env: Mapping[str, str]) -> tuple[Path | None, Mapping[str, Any]]:
     for level in _until_home(levels):
         if "store" in level.values:
-            return store_folder(*level.values["store"])
-        if level.store is not None:
-            return level.store
-    return None
+            text, said_by = level.values["store"]
+            server = server_settings(text, said_by, "" if level.auto else env.get(PASSWORD, ""))
+            return (None, server) if server else (store_folder(text, said_by), {})
+        if level.processors:
+            return level.store, level.server
+    return None, {}
 
 
 def _blobs(levels: list[_Level]) -> Blobs | None:
@@ -139,11 +145,6 @@ def _processors(levels: list[_Level]) -> Mapping[str, Mapping[str, Any]]:
 def _named(deciding: _Level, levels: list[_Level], env: Mapping[str, str], home: Path) -> Named:
     text, said_by = deciding.values["collector"]
     api = collector_url(text, said_by)
-    if deciding.auto and not discovery.is_loopback(urllib.parse.urlsplit(api).hostname or ""):
-        raise UsageError(
-            f"{said_by}: {api} is another machine, and this file was found, not named: what it says there must not "
-            f"decide where a token and unredacted records go. Name it with --config {FILE}, or --collector {api}"
-        )
     token, token_by = _token(deciding, levels, env, home, api)
     return Named(api, token, said_by, token_by)
 
@@ -202,6 +203,13 @@ def _toml(path: Path, *, auto: bool) -> _Level:
             problems.append(f"{key}: must be text")
         else:
             values[key] = (_from(path.parent, key, value), f"{path}: {key}")
+    for key, (value, _) in values.items() if auto else ():
+        host = host_of(value)
+        if host and not discovery.is_loopback(host):
+            problems.append(
+                f"{key}: {value} is another machine, and this file was found, not named: it must not decide where "
+                f"records go. Name the file, --config {path}, or the place, --{key}"
+            )
     if problems:
         raise ConfigError(str(path), problems)
     return _Level(values, auto=auto)
@@ -228,7 +236,8 @@ def _collectors(path: Path, env: Mapping[str, str], above: list[_Level]) -> _Lev
     components = {**loaded.processors, **loaded.exporters}
     named = [*pipeline.processors, *pipeline.exporters]
     by_kind = {config.type_of(name): components[name].model_dump() for name in named}
-    store = by_kind["clickhouse"].get("path")
+    rows = by_kind["clickhouse"]
     blobs = next((Blobs(kind, by_kind[kind]) for kind in ("s3", "files") if kind in by_kind), None)
     processors = {kind: by_kind[kind] for kind in ("schema", "redact", "split")}
-    return _Level({}, store=Path(store) if store else None, blobs=blobs, processors=processors)
+    server = rows if rows.get("endpoint") else {}
+    return _Level({}, False, Path(rows["path"]) if rows["path"] else None, server, blobs, processors)

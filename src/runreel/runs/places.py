@@ -14,7 +14,8 @@ from runreel.runs.remote import RemoteRuns
 
 STORE_FOLDER = "store"
 BLOBS_FOLDER = "blobs"
-_STORE_SCHEMES = "a path, or file:///path"
+_STORE_SCHEMES = "a path, file:///path, or http(s)://USER@HOST:PORT of a ClickHouse server"
+_AMAZON = "https://s3.amazonaws.com"
 _BLOB_SCHEMES = "a path, file:///path, or s3://BUCKET/PREFIX?endpoint=https://HOST"
 
 
@@ -41,12 +42,14 @@ class Place:
     """Where runs are read and written.
 
     `home` holds the tenants' keys and, unless `store` and `blobs` say otherwise, the data. `store` is the folder of the
-    embedded engine. `collector` is asked instead of all of it. `processors` are the settings of schema, redact and
-    split for what is stored without a collector.
+    embedded engine; or `server` the settings of the exporter `clickhouse` for a server. `collector` is asked instead of
+    all of it. `processors` are the settings of schema, redact and split for what is stored without a collector, where
+    the configuration of one was named.
     """
 
     home: Path
     store: Path | None = None
+    server: Mapping[str, Any] = field(default_factory=dict, repr=False)
     blobs: Blobs | None = None
     collector: Named | None = None
     processors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -58,7 +61,9 @@ class Place:
     @property
     def there(self) -> bool:
         """Whether there is anything to read or add to: a collector, or a store that was made before."""
-        return self.collector is not None or (self.home / discovery.FILE).exists() or self.store_path.exists()
+        return bool(self.collector or self.server) or any(
+            path.exists() for path in (self.home / discovery.FILE, self.store_path)
+        )
 
 
 def running(place: Place, *, say: Callable[[str], object]) -> Collector | None:
@@ -69,6 +74,8 @@ def running(place: Place, *, say: Callable[[str], object]) -> Collector | None:
     if place.collector is not None:
         named = place.collector
         return discovery.reach(named.api, named.token, said_by=named.said_by, token_by=named.token_by)
+    if place.server and not place.processors:
+        return None  # whoever names a server means it; it serves many at once
     require_folder(place.home)
     found = discovery.find(place.home, say=say)
     if found is None or place.store is None or owner.holder(place.store) == found.pid:
@@ -98,6 +105,40 @@ def store_folder(text: str, said_by: str) -> Path:
     return _folder(text, said_by, "store", _STORE_SCHEMES)
 
 
+def server_settings(text: str, said_by: str, password: str) -> dict[str, Any]:
+    """Return the settings of a ClickHouse server by its URL; empty for any other. Raises UsageError."""
+    if not text.startswith(("http://", "https://")):
+        return {}
+    usage = f"{said_by}: give a server as http(s)://USER@HOST:PORT?cluster=NAME&ca_file=PATH"
+    try:
+        url = urllib.parse.urlsplit(text)
+        right = bool(url.hostname) and (url.port is None or url.port > 0)
+    except ValueError:
+        raise UsageError(usage) from None
+    given = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+    if not right or url.path.strip("/") or url.fragment or given.keys() - {"cluster", "ca_file"}:
+        raise UsageError(usage)
+    if url.password:
+        raise UsageError(f"{said_by}: a password does not belong into a URL; put it into CLICKHOUSE_PASSWORD")
+    endpoint = f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
+    found = {
+        "endpoint": endpoint,
+        "username": urllib.parse.unquote(url.username or ""),
+        "password": password,
+        "cluster_name": given.get("cluster", ""),
+        "ca_file": given.get("ca_file", ""),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def host_of(text: str) -> str:
+    """Return the host that a URL leads to: that of its endpoint for `s3:`, empty for a path."""
+    url = urllib.parse.urlsplit(text)
+    if url.scheme == "s3":
+        return host_of(dict(urllib.parse.parse_qsl(url.query)).get("endpoint", _AMAZON))
+    return (url.hostname or "") if url.scheme in ("http", "https") else ""
+
+
 def blobs_at(text: str, said_by: str) -> Blobs:
     """Return where heavy parts are: an `s3:` URL, or a path. Raises UsageError."""
     if text.startswith("s3:"):
@@ -114,7 +155,7 @@ def _s3_parts(text: str, said_by: str) -> dict[str, str]:
         why = f"unknown: {', '.join(unknown)}" if unknown else "credentials come from AWS_* variables, not from the URL"
         why = why if url.netloc else "the bucket is missing"
         raise UsageError(f"{said_by}: {why}. Write s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
-    return {"endpoint": "https://s3.amazonaws.com", **given, "bucket": url.netloc, "prefix": url.path.strip("/")}
+    return {"endpoint": _AMAZON, **given, "bucket": url.netloc, "prefix": url.path.strip("/")}
 
 
 def collector_url(text: str, said_by: str) -> str:

@@ -103,7 +103,13 @@ def _run() -> dict[str, Schema]:
         "scores": said,
         "flagged": said,
         "payloads": {**_MAP, "description": "With `--payloads`: every content value by its hash."},
+        "replays": {"type": "array", "items": _replay(), "description": "Where a store is asked: its last replays."},
     }
+
+
+def _replay() -> Schema:
+    result = {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/replay_result"}]}
+    return _object({"run_id": _TEXT, "started_at": _TIME, "replay_result": result})
 
 
 def _replay_result() -> Schema:
@@ -164,7 +170,7 @@ def _said(kind: str, name: str, schema: Schema) -> Schema:
 
 
 def _object(properties: Mapping[str, Schema], description: str = "") -> Schema:
-    required = [name for name in properties if name != "payloads"]
+    required = [name for name in properties if name not in ("payloads", "replays")]
     out: Schema = {"type": "object", "properties": dict(properties), "required": required}
     return {**out, "description": description} if description else out
 
