@@ -1,8 +1,11 @@
-from otlp_build import ROOT, agent, answer, call, llm, msg, span, tool
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+
+from otlp_build import ROOT, agent, answer, call, kvs, llm, msg, span, tool
 from runreel.values import Run
 from span_kit import counts, of_kind, runs_of, spans_of
 
 OUTER, INNER = "00000000000000b1", "00000000000000b2"
+BARE = {"gen_ai.operation.name": "chat", "gen_ai.response.id": "r1", "gen_ai.response.model": "m-1"}
 
 
 def nested(outer: dict[str, object], inner: dict[str, object], inner_at: int = 1) -> Run:
@@ -36,12 +39,11 @@ def test_two_answers_inside_each_other_are_two_calls() -> None:
 
 
 def test_the_inner_one_takes_what_only_the_outer_one_recorded() -> None:
-    bare = {"gen_ai.operation.name": "chat", "gen_ai.response.id": "r1", "gen_ai.response.model": "m-1"}
     (run,) = runs_of(
         spans_of(
             agent(),
             llm(OUTER, ROOT, [msg("user", "hi")], [msg("assistant", "hello")], **{"gen_ai.response.id": "r1"}),
-            span("POST", INNER, OUTER, at=1, attrs=bare),
+            span("POST", INNER, OUTER, at=1, attrs=BARE),
         )
     )
 
@@ -51,6 +53,35 @@ def test_the_inner_one_takes_what_only_the_outer_one_recorded() -> None:
     assert (step.fields["model"], step.fields["params"]) == ("m-1", {"temperature": 0.0})
     assert step.fields["usage"] == {"input_tokens": 5, "output_tokens": 5}
     assert run.replayable == "full"
+
+
+def test_two_spans_around_one_sdks_call_know_its_parameters_together() -> None:
+    (run,) = runs_of(
+        spans_of(
+            agent(),
+            llm(OUTER, ROOT, [msg("user", "hi")], [msg("assistant", "")], **{"gen_ai.response.id": "r1"}),
+            span("POST", INNER, OUTER, at=1, attrs={**BARE, "gen_ai.request.max_tokens": 9}),
+        )
+    )
+
+    assert of_kind(run, "llm")[0].fields["params"] == {"temperature": 0.0, "max_tokens": 9}
+
+
+def test_a_failure_that_only_the_outer_one_put_into_words_is_the_inner_ones_too() -> None:
+    failed = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o-mini", "error.type": "not_found_error"}
+    said = Span.Event(name="exception", attributes=kvs({"exception.type": "NotFoundError", "exception.message": "no"}))
+    outer = {**failed, "error.type": "NotFoundError"}
+    (run,) = runs_of(
+        spans_of(
+            agent(),
+            span("chat", OUTER, ROOT, attrs=outer, status=Status(code=2), events=[said]),
+            span("POST", INNER, OUTER, at=1, ms=5, attrs=failed, status=Status(code=2)),
+        )
+    )
+
+    (step,) = of_kind(run, "llm")
+    assert step.error is not None
+    assert (step.error.type, step.error.message) == ("NotFoundError", "no")
 
 
 def test_of_two_nested_spans_of_one_tool_call_the_outer_one_stands() -> None:

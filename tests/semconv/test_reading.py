@@ -118,6 +118,14 @@ def test_a_failed_call_is_an_error_and_not_an_interruption() -> None:
     assert found.fields["interrupted"] is False
 
 
+def test_a_stream_whose_reader_walked_away_is_interrupted_and_no_failure() -> None:
+    left = {**CHAT, "error.type": "_OTHER", "gen_ai.request.stream": True}
+
+    found = read(View(make_span(left, status=2, message="abandoned stream")))
+
+    assert (found.error, found.fields["interrupted"]) == (None, True)
+
+
 def test_an_error_is_its_last_exception() -> None:
     first = make_event("exception", exception__type="A", exception__message="a")
     last = make_event("exception", exception__type="B", exception__message="b", exception__stacktrace="at x")

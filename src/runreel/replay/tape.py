@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from runreel.canonical import SCHEME, make_ref
 from runreel.errors import RefusedError
 from runreel.record.convert import rebuild
+from runreel.replay.spellings import Spellings
 from runreel.replay.stacks import causes_in
 from runreel.replay.strands import untangled
 from runreel.replay.values import Answer, Entry, Raised, Returned, Streamed
@@ -47,10 +48,10 @@ def build(run: Run) -> Tape:
     steps = [step for step in run.steps if step.shadowed_by is None]
     below = _below_answered(steps)
     told = [step for step in steps if step.kind in KINDS and step.seq not in below]
-    require_answerable(told)
+    require_answerable(run, told)
     require_replayable(run)
-    texts = {step.call_id: step.fields.get("arguments_text") for step in steps if step.kind == "tool" and step.call_id}
-    entries = untangled([_entry(run, step, texts) for step in told], steps)
+    spelt = Spellings(steps)
+    entries = untangled([_entry(run, step, spelt) for step in told], steps, _calls_of)
     _require_names(run, entries)
     _require_boundaries(run, [step for step in steps if step.seq not in below])
     inside = sum(1 for step in steps if step.kind in KINDS and step.seq in below)
@@ -125,7 +126,7 @@ def _below_answered(steps: Sequence[Step]) -> set[int]:
 # --- entries ----------------------------------------------------------------------------------------------------------
 
 
-def _entry(run: Run, step: Step, texts: Mapping[str, Value]) -> Entry:
+def _entry(run: Run, step: Step, spelt: Spellings) -> Entry:
     request = _request(run, step)
     output = run.value(step.output)
     return Entry(
@@ -133,7 +134,7 @@ def _entry(run: Run, step: Step, texts: Mapping[str, Value]) -> Entry:
         kind=step.kind,
         name=step.name,
         request=request,
-        answer=_model_answer(step, output, texts) if step.kind == "llm" else _call_answer(step, output),
+        answer=_model_answer(step, output, spelt) if step.kind == "llm" else _call_answer(step, output),
         key=key_of(request),
         call_id=step.call_id,
         after=step.after,
@@ -166,13 +167,12 @@ def _request(run: Run, step: Step) -> Value:
     return given
 
 
-def _model_answer(step: Step, output: Value, texts: Mapping[str, Value]) -> Answer:
+def _model_answer(step: Step, output: Value, spelt: Spellings) -> Answer:
     fields: dict[str, Value] = {name: value for name, value in step.fields.items() if name not in _OF_REQUEST}
     fields["created_ns"] = step.start_ns
-    calls = tuple(tool_call_ids(output))
-    if calls and all(isinstance(texts.get(call), str) for call in calls):
-        # How the model spelt its arguments: agents put that text back into the next request.
-        fields["tool_call_texts"] = tuple(texts[call] for call in calls)
+    texts = spelt.of(part for part in parts_of(output, "tool_call") if part.get("id"))
+    if texts:
+        fields["tool_call_texts"] = texts
     if step.error is not None and not step.fields.get("abandoned"):
         if output is not None:
             fields["partial"] = output
@@ -190,6 +190,10 @@ def _call_answer(step: Step, output: Value) -> Answer:
         causes = tuple(causes_in(step.error.stack))
         return Raised(step.error.type, step.error.message, {"causes": causes} if causes else {})
     return Returned(rebuild(output, step.fields.get("replay")))
+
+
+def _calls_of(entry: Entry) -> Iterable[Mapping[str, Value]]:
+    return () if isinstance(entry.answer, Raised) else parts_of(entry.answer.value, "tool_call")
 
 
 def tool_call_ids(messages: Value) -> Iterable[str]:

@@ -6,7 +6,7 @@ two nested spans of one tool call (MCP below a framework) the outer one stands, 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runreel.runs.copies import Settled
 from runreel.runs.doubles import same_call, same_words
@@ -168,3 +168,10 @@ def _complete(inner: Draft, outer: Draft) -> None:
     for key, value in outer.fields.items():
         if inner.fields.get(key) in (None, {}) and key != "instrumentation":
             inner.fields[key] = value
+    params, more = inner.fields.get("params"), outer.fields.get("params")
+    # Of two spans around one SDK's call both saw the request; a framework's may name what it did not send.
+    if outer.reading.dialect == inner.reading.dialect and isinstance(params, Mapping) and isinstance(more, Mapping):
+        inner.fields["params"] = {**more, **params}
+    error, told = inner.reading.error, outer.reading.error
+    if error is not None and not error.message and told is not None and told.message:
+        inner.reading = replace(inner.reading, error=told)

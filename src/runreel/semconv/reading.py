@@ -78,7 +78,9 @@ def read(view: View) -> Reading:
         who = provider(fields.pop("provider", None), fields.get("model_requested") or fields.get("model"))
         if who:
             fields["provider"] = who
-        fields["interrupted"] = error is None and _interrupted(fields)
+        left = error is not None and (error.type, error.message) == _LEFT
+        error = None if left else error
+        fields["interrupted"] = left or (error is None and _interrupted(fields))
     return Reading(
         kind,
         source,
@@ -230,6 +232,10 @@ def _number(value: Value, *, whole: bool) -> Value:
     if whole and isinstance(value, float):
         return int(value) if value.is_integer() else None
     return value
+
+
+# How OpenTelemetry's instrumentations say that a stream's reader walked away.
+_LEFT: Final = ("_OTHER", "abandoned stream")
 
 
 def _interrupted(fields: Mapping[str, Value]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
-from runreel.replay.values import Answer, Raised
+from runreel.replay.values import Answer, Raised, Streamed
 from runreel.replay.wire import anthropic_messages, gemini, openai_chat, openai_responses
 from runreel.replay.wire.answers import parts_of, said
 from runreel.replay.wire.failures import status_of
@@ -91,6 +91,8 @@ def respond(request: HttpRequest, ask: Callable[[ModelRequest], Answer]) -> Http
 def gaps(request: ModelRequest, answer: Answer) -> tuple[str, ...]:
     """Name what the request asked for, or the record holds, that the answer cannot say; nothing is made up for it."""
     found = list(_APIS[request.api].gaps(request, answer))
+    if isinstance(answer, Streamed) and answer.interrupted and not said(answer).messages:
+        found.append("what a stream brought before its reader left")
     writable = _WRITABLE.get(request.api, frozenset())
     kinds = {str(part.get("type")) for message in said(answer).messages for part in parts_of(message)}
     found += [f"a part of type {kind} in the answer" for kind in sorted(kinds - _WRITABLE[""] - writable)]

@@ -23,7 +23,17 @@ _STATUS: Final[Mapping[str, int]] = {
     "ServiceUnavailableError": 503,
     "DeadlineExceededError": 504,
     "OverloadedError": 529,
+    # Anthropic's own spans say it in the API's words.
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "overloaded_error": 529,
 }
+_NUMBER: Final = re.compile(r"[45]\d\d")  # some instrumentations name the status where others name the exception
 _IN_TEXT: Final = (
     re.compile(r"Error code: (?P<status>[45]\d\d)\b(?: - )?"),
     re.compile(r"(?P<status>[45]\d\d) [A-Za-z_ ]+\. (?={)"),
@@ -34,7 +44,8 @@ def status_of(answer: Raised) -> tuple[int | None, str]:
     """Return the HTTP status of a recorded failure, None where it got none, and its text without the status."""
     found = next((match for pattern in _IN_TEXT if (match := pattern.match(answer.message))), None)
     text = answer.message[found.end() :] if found else answer.message
-    status = answer.fields.get("status") or (int(found["status"]) if found else _STATUS.get(name_of(answer)))
+    named = _STATUS.get(name_of(answer)) or (int(answer.type) if _NUMBER.fullmatch(answer.type) else None)
+    status = answer.fields.get("status") or (int(found["status"]) if found else named)
     return (status if isinstance(status, int) else None), text
 
 
@@ -58,6 +69,13 @@ def literal_of(text: str) -> dict[str, Any] | None:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return literal if isinstance(literal, dict) else None
+
+
+def broke_off(answer: Raised) -> bool:
+    """Say whether a recorded stream had begun when it failed: what it brought, or at least its id, was recorded."""
+    return isinstance(answer.fields.get("partial"), tuple) or (
+        bool(answer.fields.get("response_id")) and status_of(answer)[0] is None
+    )
 
 
 def then_lost(events: Iterator[bytes]) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from runreel.replay.values import Answer, Raised, Streamed
 from runreel.replay.wire import answers, sse
 from runreel.replay.wire.answers import Part, Said, dump, text_of
-from runreel.replay.wire.failures import literal_of, no_response, status_of, then_lost
+from runreel.replay.wire.failures import broke_off, literal_of, no_response, status_of, then_lost
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.semconv import messages as normal
 from runreel.semconv.view import Memo
@@ -141,7 +141,7 @@ def render(request: ModelRequest, answer: Answer) -> HttpResponse:
     Raises ConnectionError or TimeoutError where the recorded call got no response at all.
     """
     if isinstance(answer, Raised):
-        if request.stream and isinstance(answer.fields.get("partial"), tuple):
+        if request.stream and broke_off(answer):
             return _streamed(request, _chunks(answers.said(answer), ended=False), lost=True)
         return _failure(answer)
     said = answers.said(answer)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from runreel.replay.values import Answer, Raised, Streamed
 from runreel.replay.wire import answers, sse
 from runreel.replay.wire.answers import Said, dump, joined
-from runreel.replay.wire.failures import literal_of, name_of, no_response, status_of, then_lost
+from runreel.replay.wire.failures import broke_off, literal_of, name_of, no_response, status_of, then_lost
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.semconv import messages as normal
 from runreel.semconv.view import Memo
@@ -90,7 +90,7 @@ def render(request: ModelRequest, answer: Answer) -> HttpResponse:
     Raises ConnectionError or TimeoutError where the recorded call got no response at all.
     """
     if isinstance(answer, Raised):
-        if request.stream and isinstance(answer.fields.get("partial"), tuple):
+        if request.stream and broke_off(answer):
             return HttpResponse(200, (sse.EVENT_STREAM,), _broken(request, answer))
         return failure(answer)
     whole = _completion(answers.said(answer))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from runreel.replay.values import Answer, Raised, Streamed
 from runreel.replay.wire import answers, openai_chat, response_events, sse
 from runreel.replay.wire.answers import Part, Said, dump, text_of
-from runreel.replay.wire.failures import name_of, then_lost
+from runreel.replay.wire.failures import broke_off, name_of, then_lost
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.semconv import messages as normal
 from runreel.semconv.view import Memo
@@ -161,7 +161,7 @@ def render(request: ModelRequest, answer: Answer) -> HttpResponse:
     if isinstance(answer, Raised):
         # A response that failed is a response, and its error a code, not the name of an exception.
         if not _FAILED.fullmatch(answer.type):
-            if request.stream and isinstance(answer.fields.get("partial"), tuple):
+            if request.stream and broke_off(answer):
                 return HttpResponse(200, (sse.EVENT_STREAM,), _broken(request, said, answer))
             return openai_chat.failure(answer)
         whole = {**_whole(request, said), "status": "failed", "usage": None}

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from runreel.errors import RefusedError
-from runreel.values import Step
+from runreel.replay.wire.answers import parts_of
+from runreel.values import Run, Step, Value
 
 _BEHIND: Final = (
     "put the call behind a tool or a retriever (runreel.record.tool, runreel.record.retriever) and record the run again"
@@ -23,15 +24,23 @@ _PROVIDERS: Final[Mapping[str, str]] = {
 }
 
 
-def require_answerable(steps: Sequence[Step]) -> None:
-    """Raise RefusedError where a recorded model call speaks a protocol that is not answered; it lists which and why.
+_SEVERAL: Final = (
+    "the SDK made several model calls inside this one and called the tool {} itself; only its last answer is recorded. "
+    "Switch its automatic function calling off and loop in the agent's code, or instrument each request"
+)
+
+
+def require_answerable(run: Run, steps: Sequence[Step]) -> None:
+    """Raise RefusedError where a recorded model call cannot be answered; it lists which and why.
 
     A provider that is not known here may still be answered: gateways speak the protocols of others under any name.
     """
-    found = {reason: step for step in reversed(steps) if step.kind == "llm" and (reason := _reason(step))}
+    reasons = [(step, _reason(step)) for step in steps if step.kind == "llm"]
+    reasons += _called_inside(run, steps)
+    found = {reason: step for step, reason in reversed(reasons) if reason}
     if found:
         listed = "\n".join(f"  - step {step.seq} ({step.name}): {reason}" for reason, step in reversed(found.items()))
-        raise RefusedError(f"the run cannot be replayed, these model calls have no answer:\n{listed}")
+        raise RefusedError(f"run {run.run_id} cannot be replayed, these model calls have no answer:\n{listed}")
 
 
 def _reason(step: Step) -> str:
@@ -42,3 +51,24 @@ def _reason(step: Step) -> str:
         if isinstance(provider, str) and provider.startswith(name):
             return f"provider {provider}: {reason}{_BEHIND}"
     return ""
+
+
+def _called_inside(run: Run, steps: Sequence[Step]) -> list[tuple[Step, str]]:
+    """Find tools that ran inside a model call whose answer does not ask for them."""
+    by_seq = {step.seq: step for step in run.steps}
+    found: list[tuple[Step, str]] = []
+    for tool in (step for step in steps if step.kind == "tool" and step.parent is not None):
+        above = by_seq.get(tool.parent if tool.parent is not None else -1)
+        while above is not None and above.shadowed_by is not None:
+            above = by_seq.get(above.shadowed_by)
+        if above is None or above.kind != "llm" or above.error is not None:
+            continue
+        if tool.name not in _asked_for(run.value(above.output)):
+            found.append((above, _SEVERAL.format(tool.name)))
+    return found
+
+
+def _asked_for(messages: Value) -> set[Value]:
+    listed = messages if isinstance(messages, tuple) else ()
+    parts = (part for message in listed if isinstance(message, Mapping) for part in parts_of(message))
+    return {part.get("name") for part in parts if part.get("type") == "tool_call"}
