@@ -56,3 +56,22 @@ def test_the_profile_presidio_has_no_extras() -> None:
 
     assert stock.text("4242.4242.4242.4242") == "4242.4242.4242.4242"
     assert stock.text("123-45-6789") == "123-45-6789"
+
+
+@pytest.mark.parametrize("card", ["4242 4242\n4242 4242", "4242\t4242\t4242\t4242", "4242-4242-\n4242-4242"])
+def test_a_card_over_lines_or_columns_gets_the_same_token(card: str) -> None:
+    assert redact(f"card {card}, ok") == f"card {redact('4242 4242 4242 4242')}, ok"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["4242\t4242\t4242\t4242\t4242", "1000\n4242\n4242\n4242\n4242", "4242\t4242\t4242\t4243", "3000 3100\n3200 3300"],
+)
+def test_tables_of_numbers_stay(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("text", ["wa:{}", "tel:{}", "to whatsapp:{} now", "sip:{}@h"])
+def test_what_stands_behind_a_channel_is_a_phone_number_of_any_country(text: str) -> None:
+    assert "<PHONE_" in redact(text.format("4915112345679"))
+    assert "11234567" not in redact(text.format("4915112345679"))

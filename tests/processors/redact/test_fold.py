@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redaction import redact
 from runreel.processors.redact.fold import aligned, compact, one_byte
 
 
@@ -87,3 +88,36 @@ def test_long_texts_in_other_scripts_scan_like_short_ones() -> None:
     text = "Привет٣мир "
 
     assert one_byte(text * 50) == one_byte(text) * 50 == b"aaaaaa3aaa " * 50
+
+
+MAIL = "dana.fields@example.com"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dana.fields&#064;example.com", "dana.fields&#x0040;example.com", "dana&period;fields&commat;example&period;com",
+        "dana.fields%2540example.com", "dana.fields%252540example.com",
+        "dana.fields&amp;#64;example.com",
+        "".join(f"&#{ord(char)};" for char in MAIL), "".join(f"&#x{ord(char):x};" for char in MAIL),
+        "".join(f"%{ord(char):02X}" for char in MAIL), "d\u0430na.fields@example.c\u043em", "dana.fields&shy;@example.com",
+    ],
+)  # fmt: skip
+def test_escapes_of_any_kind_and_lookalikes_hide_nothing(text: str) -> None:
+    assert redact(f"[{text}]") == f"[{redact(MAIL)}]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440", "\u03b1 + \u03b2", "a &amp; b &lt;c&gt;", "100%25"],
+)
+def test_text_of_other_scripts_and_escapes_without_a_finding_stay(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_a_secret_in_escaped_quotes_goes() -> None:
+    assert redact("password=&quot;hunter2x&quot;") == "password=&quot;<SECRET:password>&quot;"
+
+
+def test_an_escaped_mark_is_a_mark() -> None:
+    assert redact("&lt;CARD_4242424242424242&gt;") == "&lt;CARD_4242424242424242&gt;"

@@ -36,7 +36,8 @@ def test_what_may_be_personal_is_not(name: str, value: str) -> None:
         ("4242424242424242", "v", "4242424242424242"), ("4242424242424242.0", "", "4242424242424242"),
         ("12025550143", "phone", "12025550143"), ("123456780", "customerSsn", "123456780"),
         ("12025550143", "count", None), ("4242424242424242", "created_at", None), ("4242424242424242", "seed", None),
-        ("12345678", "phone", None), ("-4242424242424242", "v", None), ("0.9134567890", "v", None), ("1e15", "v", None),
+        ("12345678", "phone", None), ("-4242424242424242", "v", "4242424242424242"),
+        ("4.242424242424242e+15", "v", "4242424242424242"), ("0.9134567890", "v", None), ("1e15", "v", None),
     ],
 )  # fmt: skip
 def test_few_numbers_may_be_personal(written: str, name: str, digits: str | None) -> None:
@@ -53,3 +54,13 @@ def test_names_of_people_s_numbers() -> None:
 )
 def test_all_that_a_name_says_of_numbers(name: str, kind: str) -> None:
     assert numbers_are(name) == kind
+
+
+@pytest.mark.parametrize("value", ["wa:12025550143", "tel:+12025550143", "whatsapp_4915112345678", "x:+4915112345678"])
+def test_an_id_made_of_a_phone_number_is_not_structural(value: str) -> None:
+    assert not is_structural("gen_ai.conversation.id", value)
+
+
+@pytest.mark.parametrize("value", ["resp-2025550143-x", "call_12025550143", "run:1747731000123", "msg+abc"])
+def test_an_id_with_digits_is_structural(value: str) -> None:
+    assert is_structural("gen_ai.conversation.id", value)

@@ -12,14 +12,25 @@ from runreel.processors.redact.scan import Gate, Hits
 if TYPE_CHECKING:
     import regex  # type: ignore[import-untyped]
 
+_CHANNELS = "wa|whatsapp|tel|phone|mobile|msisdn|sms|sip|signal|imessage|viber"
 GATES: tuple[tuple[str, Gate], ...] = (
     ("CARD", Gate(r"[0-9]{4}(?:[._/]| {1,3})[0-9]{4,6}(?:[._/]| {1,3})[0-9]{4,5}", starts=True)),
     ("SSN", Gate("[0-9]{3}-[0-9]{2}-[0-9]{4}", starts=True)),
+    ("CARD", Gate(r"[0-9]{4}[ \t\r\n-]{1,3}[0-9]{4,6}[ \t\r\n-]{1,3}[0-9]{4,5}", starts=True)),
+    ("PHONE", Gate(rf"(?:{_CHANNELS}):(?://)?[+]?[0-9]{{7}}", starts=True, caseless=True)),
 )
 
 _GROUPED_CARD = re.compile(
     r"(?<![\w.])(?:[3-6]\d{3}([._/]| {1,3})\d{4}\1\d{4}\1\d{4}|3[47]\d\d([._/]| {1,3})\d{6}\2\d{5})(?![\w.]*\d)"
 )
+# In lines or columns: four groups and no more, so that tables of numbers stay.
+_BROKEN_CARD = re.compile(
+    r"(?<![\w.])(?<!\d[ \t\r\n])"
+    r"(?:[3-6]\d{3}(?:[ \t\r\n-]{1,3}\d{4}){3}|3[47]\d\d[ \t\r\n-]{1,3}\d{6}[ \t\r\n-]{1,3}\d{5})"
+    r"(?![\w.]*\d)(?![ \t\r\n]{1,2}\d)"
+)
+_ISSUERS = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|4[4-9]|5)|35(?:2[89]|[3-8])|62")
+_CHANNEL_NUMBER = re.compile(rf"(?<![A-Za-z])(?:{_CHANNELS}):(?://)?(\+?\d{{7,15}})(?!\d)", re.IGNORECASE)
 _DASHED_SSN = re.compile(r"(?<![\w-])(?!000|666)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _HEX = re.compile("[0-9A-Fa-f]{2}")
 _SCORE = 0.5
@@ -30,13 +41,19 @@ def find(text: str, hits: Hits, first_gate: int) -> Iterator[Finding]:
     """Yield what is found at the hits of the gates that are numbered from `first_gate` on.
 
     `4242.4242.4242.4242`: groups with one separator throughout, and the checksum. `123-45-6789`: Presidio leaves out
-    the numbers that are published as examples; in a recording nobody knows which it was.
+    the numbers that are published as examples; in a recording nobody knows which it was. A card over a line break or in
+    columns. What stands behind `wa:` or `tel:` is a phone number of whatever country.
     """
     for match in _around(_GROUPED_CARD, text, hits.get(first_gate, ())):
         if luhn(match[0]):
             yield Finding("CARD", *match.span(), _SCORE)
     for match in _around(_DASHED_SSN, text, hits.get(first_gate + 1, ())):
         yield Finding("SSN", *match.span(), _SCORE)
+    for match in _around(_BROKEN_CARD, text, hits.get(first_gate + 2, ())):
+        if _ISSUERS.match(match[0]) and luhn(match[0]):
+            yield Finding("CARD", *match.span(), _SCORE)
+    for match in _around(_CHANNEL_NUMBER, text, hits.get(first_gate + 3, ())):
+        yield Finding("PHONE", *match.span(1), _SCORE)
 
 
 def _around(pattern: re.Pattern[str], text: str, hits: Sequence[tuple[int, int]]) -> Iterator[re.Match[str]]:

@@ -43,6 +43,15 @@ _ASCII_TWINS = {
     "\u2010": "-", "\u2011": "-", "\ufe63": "-", "\ufe58": "-", "\u3002": ".", "\uff61": ".", "\ufe52": ".",
     "\ufe6b": "@", "\ufe55": ":", "\ufe62": "+",
 }  # fmt: skip
+# Letters of other scripts that look like ours. They are folded only beside one of ours: where words are mixed.
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0261\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c"
+    "\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd\u03b1\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0408\u0405",
+    "aeopcyxijshdqwgABEZHIKMNOPTYXovaABEKMHOPCTXIJS",
+)
+_LOOKS = "[" + "".join(map(chr, _LOOKALIKES)) + "]"
+_MIXED = re.compile(f"[A-Za-z0-9@_]{_LOOKS}|{_LOOKS}[A-Za-z0-9@_]")
+_MIXED_RUN = re.compile(f"(?<=[A-Za-z0-9@_]){_LOOKS}+|{_LOOKS}+(?=[A-Za-z0-9@_])")
 _TWIN_RANGES = ((0xFF01, 0xFF5E), (0x1D400, 0x1D7FF), (0x2100, 0x214F), (0x24B6, 0x24E9))
 _DIGIT_RANGE = (0x660, 0x1FBFA)
 
@@ -59,6 +68,8 @@ def aligned(text: str) -> str:
         if _BEYOND.search(text):
             text = _BEYOND.sub(lambda match: table.get(match[0], match[0]), text)
         text = _NUMBER_DASH.sub("-", text)
+        if _MIXED.search(text):
+            text = _MIXED_RUN.sub(lambda match: match[0].translate(_LOOKALIKES), text)
     if "\\" in text:
         text = _BREAK.sub(lambda match: " " * (len(match[0]) - 1) + "\n", text)
     return text

@@ -17,13 +17,21 @@ _STRUCTURAL = re.compile(
     r"|model|model_name|provider|provider\.name|system|operation\.name|output\.type|span\.kind|tool\.type"
     r"|finish_reasons?|finish_reason|schema_url|sdk\.(?:name|language|version)|scope\.(?:name|version))\Z"
 )
-_IDENTIFIER = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_.:/=|~-]{1,256}\Z")
+_IDENTIFIER = re.compile(r"(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_.:/=|~+-]{1,256}\Z")
+# An id made of somebody's number: `wa:12025550143`, `tel:+12025550143`, `whatsapp_12025550143`.
+_PERSON = re.compile(
+    r"(?:\A|[^A-Za-z])(?:wa|whatsapp|tel|phone|mobile|msisdn|sms|sip|signal|imessage|viber|voice|cell|caller)"
+    r"(?:[:_/|=.~-]{1,3})\+?\d{7,15}(?!\d)|(?:\A|[:_/|=])\+\d{8,15}(?!\d)",
+    re.IGNORECASE,
+)
 
 _CARD_LENGTH = 13
 SHORTEST_NUMBER = 9
 """Digits of the shortest number that may be anybody's: a social security number."""
 
-_NUMBER = re.compile(r"(\d{9,19})(?:\.0+)?\Z")
+_NUMBER = re.compile(r"-?(\d{9,19})(?:\.0+)?\Z")
+# `4.242424242424242E15`: how many languages write a card that was read as a number.
+_SCIENTIFIC = re.compile(r"-?\d\.\d{8,17}[eE]\+?\d{2}\Z")
 _PERSONAL_WORDS = frozenset(
     {"phone", "phones", "mobile", "cell", "cellphone", "tel", "telephone", "fax", "msisdn", "ssn", "card", "cards",
      "pan", "cc", "iban"}
@@ -41,7 +49,9 @@ def _is_structural_name(name: str) -> bool:
 
 def is_structural(name: str, value: str) -> bool:
     """Tell whether a field is an identifier, hash, model name or the like, by its name and the look of its value."""
-    return _is_structural_name(name) and bool(_IDENTIFIER.match(value)) and not _is_address(value)
+    if not _is_structural_name(name) or not _IDENTIFIER.match(value):
+        return False
+    return not _is_address(value) and not _PERSON.search(value)
 
 
 def _is_address(value: str) -> bool:
@@ -65,6 +75,8 @@ def personal_number(written: str, name: str) -> str | None:
     Numbers count things far more often than they name anybody: only those long enough for a card are looked at, and
     shorter ones where the name says phone, card and the like.
     """
+    if _SCIENTIFIC.match(written):
+        written = f"{float(written):.0f}"
     match = _NUMBER.match(written)
     if match is None:
         return None

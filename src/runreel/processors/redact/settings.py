@@ -33,7 +33,7 @@ class RedactSettings:
     mask_private_addresses: bool = False
     token_digits: int = 8
     budget_s: float = 5.0
-    budget_s_per_mb: float = 15.0
+    budget_s_per_mb: float = 60.0
     scope: Literal["tenant", "run"] = "tenant"
     classes: tuple[Rule, ...] = ()
     memo_size: int = 100_000

@@ -1,10 +1,13 @@
 """Walks every text of every field of a batch, and withholds, alone, what cannot be redacted."""
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from runreel.processors.redact.joins import is_chunk_name, is_stream_name
+from runreel.processors.redact.signed import broken
 from runreel.processors.redact.values import Values, renamed
 from runreel.values import (
     CleanBatch,
@@ -25,6 +28,7 @@ from runreel.values import (
 WITHHELD = "<WITHHELD:redaction_failed>"
 REASON = "redaction_failed"
 FAILURES = "redaction_failures"
+_STREAMED = re.compile("chunk|delta|stream|token", re.IGNORECASE)
 
 T = TypeVar("T", Resource, Scope)
 
@@ -61,7 +65,9 @@ class Walk:
             scope=self._common(span.scope, "scope"),
             resource=self._common(span.resource, "resource"),
             attributes=self._attributes(span.attributes, "attributes"),
-            events=tuple(self._event(event, f"events/{place}") for place, event in enumerate(span.events)),
+            events=tuple(
+                self._event(event, f"events/{place}") for place, event in enumerate(self._joined(span.events))
+            ),
             links=tuple(self._link(link, f"links/{place}") for place, link in enumerate(span.links)),
         )
         self._name_key(made)
@@ -92,6 +98,29 @@ class Walk:
         """Say on a record which key made its tokens: keys are changed, and old tokens must still be proved."""
         if self._key_id and self._made() > made:
             self._marks.append(f"key:{self._key_id}")
+
+    def _joined(self, events: tuple[Event, ...]) -> Sequence[Event]:
+        """Redact what reaches from one event of a stream into the next."""
+        out = list(events)
+        for name in dict.fromkeys(name for event in events for name in event.attributes if is_chunk_name(name)):
+            places = [
+                place
+                for place, event in enumerate(events)
+                if isinstance(event.attributes.get(name), str)
+                and (is_stream_name(name) or _STREAMED.search(event.name))
+            ]
+            if len(places) < 2:
+                continue
+            texts = [str(events[place].attributes[name]) for place in places]
+            clean = self._chunks(texts)
+            for number, place in enumerate(places):
+                left = clean[number] if isinstance(clean, tuple) else WITHHELD
+                if left != texts[number]:
+                    out[place] = replace(out[place], attributes={**out[place].attributes, name: left})
+        return out
+
+    def _chunks(self, texts: list[str]) -> Value:
+        return self._guarded(lambda: tuple(self._values.chunks(texts, "delta", self._counts)), "events")
 
     def _event(self, event: Event, path: str) -> Event:
         name = self._text(event.name, f"{path}/name")
@@ -180,7 +209,10 @@ class Walk:
         return clean if isinstance(clean, str) else WITHHELD
 
     def _value(self, value: Value, name: str, path: str) -> Value:
-        return self._guarded(lambda: self._values.value(value, name, self._counts), path)
+        clean = self._guarded(lambda: self._values.value(value, name, self._counts), path)
+        if clean is not value and broken(value, clean):
+            self._marks.append(f"signature_broken:{path}:redacted")
+        return clean
 
     def _guarded(self, redact: Callable[[], Value], path: str) -> Value:
         try:
