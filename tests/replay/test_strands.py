@@ -4,9 +4,13 @@ import dataclasses
 
 from otlp_build import call, msg, span
 from recorded_runs import model_step, run_of, tool_step
-from runreel.replay.strands import untangled
+from runreel.replay.strands import untangled as untangled_by
 from runreel.replay.tape import build
 from tape_kit import model, text, tool
+
+
+def untangled(entries, calls=None):
+    return untangled_by(entries, [], lambda entry: (calls or {}).get(entry.seq, ()))
 
 
 def timed(entry, start, end):
@@ -27,7 +31,7 @@ def two_conversations(second_starts):
 
 
 def test_conversations_that_went_on_at_once_are_not_ordered_among_each_other():
-    entries = untangled(two_conversations(25), [])
+    entries = untangled(two_conversations(25))
 
     assert [set(entry.after) for entry in entries] == [set(), set(), {1}, {2}]
 
@@ -35,7 +39,7 @@ def test_conversations_that_went_on_at_once_are_not_ordered_among_each_other():
 def test_where_nothing_overlapped_time_is_the_order():
     entries = [timed(model(1, ONE), 0, 10), timed(model(2, TWO, after=(1,)), 20, 30)]
 
-    assert untangled(entries, []) == tuple(entries)
+    assert untangled(entries) == tuple(entries)
 
 
 def test_a_conversation_that_started_when_another_was_over_stays_after_it():
@@ -44,19 +48,19 @@ def test_a_conversation_that_started_when_another_was_over_stays_after_it():
         timed(model(5, (text("user", "put both together"),), after=(1, 2, 3, 4)), 50, 60),
     ]
 
-    assert set(untangled(entries, [])[-1].after) == {1, 2, 3, 4}
+    assert set(untangled(entries)[-1].after) == {1, 2, 3, 4}
 
 
 def test_tools_belong_to_the_conversation_that_asked_for_them_and_others_stay_ordered():
-    asks = dataclasses.replace(timed(model(1, ONE), 0, 10), calls=("call_1",))
     entries = [
-        asks,
+        timed(model(1, ONE), 0, 10),
         timed(model(2, TWO), 5, 15),
         timed(tool(3, "search", {}, 1, after=(1, 2), call_id="call_1"), 12, 14),
         timed(tool(4, "other", {}, 1, after=(1, 2, 3)), 20, 25),
     ]
+    asked = {1: [{"id": "call_1", "arguments": {}}]}
 
-    assert [set(entry.after) for entry in untangled(entries, [])[2:]] == [{1}, {1, 2, 3}]
+    assert [set(entry.after) for entry in untangled(entries, asked)[2:]] == [{1}, {1, 2, 3}]
 
 
 def test_calls_below_spans_that_overlapped_are_not_ordered_among_each_other():

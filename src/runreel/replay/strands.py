@@ -6,7 +6,7 @@ conversations with a model (each request holds the one before it) with their too
 work. What came one after the other stays in that order, and so does a conversation inside a pause of another one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -40,9 +40,14 @@ class _Strand:
         return any(entry.start_ns < end_ns and start_ns < entry.end_ns for entry in self.entries)
 
 
-def untangled(entries: Sequence[Entry], steps: Iterable[Step]) -> tuple[Entry, ...]:
-    """Return the entries without the order that only time gave to what happened at once."""
-    strands, above = _strands(entries), _Above({step.seq: step for step in steps}, entries)
+def untangled(
+    entries: Sequence[Entry], steps: Iterable[Step], calls_of: Callable[[Entry], Iterable[Mapping[str, Value]]]
+) -> tuple[Entry, ...]:
+    """Return the entries without the order that only time gave to what happened at once.
+
+    `calls_of` returns the tool calls (parts of messages) that the answer of a model call asked for.
+    """
+    strands, above = _strands(entries, calls_of), _Above({step.seq: step for step in steps}, entries)
     if not _group({id(strand): strand for strand in strands.values()}.values()) and not above.any_at_once():
         return tuple(entries)
     out = []
@@ -76,11 +81,16 @@ def _group(strands: Iterable[_Strand]) -> bool:
     return groups > 0
 
 
-def _strands(entries: Sequence[Entry]) -> Mapping[int, _Strand]:
-    """Return the strand of each model call, and of each tool call that a model call asked for by its id."""
+def _strands(
+    entries: Sequence[Entry], calls_of: Callable[[Entry], Iterable[Mapping[str, Value]]]
+) -> Mapping[int, _Strand]:
+    """Return the strand of each model call, and of each tool call that a model call asked for by its id.
+
+    Threads may each have a `call_1`: of several it is the one that asked with these arguments.
+    """
     found: dict[int, _Strand] = {}
     strands: list[_Strand] = []
-    asked: dict[str, _Strand] = {}
+    asked: dict[str, list[tuple[Value, _Strand]]] = {}
     for entry in entries:
         if entry.kind == "llm" and isinstance(entry.request, Mapping):
             messages = entry.request.get("messages")
@@ -90,9 +100,12 @@ def _strands(entries: Sequence[Entry]) -> Mapping[int, _Strand]:
                 strand = _Strand(held)
                 strands.append(strand)
             strand.last = held
-            asked |= dict.fromkeys(entry.calls, strand)
+            for one in calls_of(entry):
+                asked.setdefault(str(one.get("id")), []).append((one.get("arguments"), strand))
         else:
-            strand = asked.get(entry.call_id) if entry.call_id else None
+            by_id = asked.get(entry.call_id, []) if entry.call_id else []
+            fitting = [(said, strand) for said, strand in by_id if said == entry.request] or by_id
+            strand = fitting[-1][1] if fitting else None
         if strand is not None:
             strand.entries.append(entry)
             found[entry.seq] = strand
