@@ -47,6 +47,17 @@ def test_rejected_log_records_have_their_own_field() -> None:
     assert json.loads(otlp.encode_response("logs", "json", rejected))["partialSuccess"]["rejectedLogRecords"] == "1"
 
 
+def test_records_of_another_signal_are_named_and_counted_apart() -> None:
+    rejected = [Rejection("log", "wrong_path", "x"), *REJECTED]
+
+    answer = ExportTraceServiceResponse.FromString(otlp.encode_response("traces", "protobuf", rejected))
+    metrics = json.loads(otlp.encode_response("metrics", "json", rejected))["partialSuccess"]
+
+    assert answer.partial_success.rejected_spans == 3
+    assert answer.partial_success.error_message.startswith("3 spans and 1 log record not taken: ")
+    assert metrics["rejectedDataPoints"] == "0"
+
+
 def test_the_message_is_bounded() -> None:
     many = [Rejection("span", f"reason_{n}", "d" * 200) for n in range(50)]
 

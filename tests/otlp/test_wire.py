@@ -131,6 +131,18 @@ def test_content_tells_what_a_body_is() -> None:
     assert otlp.sniff(b'{"note": 1, "resourceSpans": []}') == ("traces", "json")
 
 
+def test_a_document_may_hold_both_and_an_empty_list_is_none() -> None:
+    both = json.dumps({**otlp_json(TRACES), **otlp_json(LOGS)}).encode()
+
+    assert otlp.held(both, "json") == {"traces", "logs"}
+    assert otlp.held(json.dumps({**otlp_json(TRACES), "resourceLogs": []}).encode(), "json") == {"traces"}
+    assert otlp.held(TRACES.SerializeToString(), "protobuf") == {"traces"}
+    assert otlp.held(LOGS.SerializeToString(), "protobuf") == {"logs"}
+    assert otlp.held(_metrics(), "protobuf") == frozenset()
+    for nothing in (b"{}", b'{"resourceMetrics": []}', b'{"resourceLogs": [', b'"resourceSpans"', b'["resourceSpans"]'):
+        assert otlp.held(nothing, "json") == frozenset()
+
+
 def test_a_body_with_one_bad_record_is_still_named() -> None:
     odd = agent()
     odd.trace_id = b""

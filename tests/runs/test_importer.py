@@ -1,6 +1,7 @@
 """What an import finds under its paths, and what it says of the rest."""
 
 import gzip
+import json
 import os
 import zipfile
 from collections.abc import Iterator
@@ -108,6 +109,16 @@ def test_one_request_in_several_encodings_and_copies_counts_once(tmp_path: Path)
 
     assert len(batches) == 1
     assert (result.requests, result.repeated) == (1, 4)
+
+
+def test_a_document_with_spans_and_log_records_gives_both(tmp_path: Path) -> None:
+    logs = build.logs_req(build.log("a", build.ROOT, body="x"))
+    both = {**build.otlp_json(logs), **build.otlp_json(build.req(build.agent()))}
+    (tmp_path / "both.json").write_text(json.dumps(both))
+
+    batches, _ = read(tmp_path)
+
+    assert sorted((len(batch.spans), len(batch.logs)) for batch in batches) == [(0, 1), (1, 0)]
 
 
 def test_a_reel_is_imported_as_the_tenant_that_imports_it(tmp_path: Path) -> None:

@@ -3,10 +3,10 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
 from runreel import otlp
 from runreel.collector import telemetry
@@ -15,20 +15,17 @@ from runreel.collector.commit import Committer, Exporters
 from runreel.collector.forward import Forwarder
 from runreel.collector.logs import describe
 from runreel.collector.telemetry import Telemetry
-from runreel.collector.unusual import Services, unusual
+from runreel.collector.unusual import WRONG_PATH, Services, unusual
 from runreel.component import Exporter
 from runreel.errors import DecodeError, RetryableError
 from runreel.spool import Spool
 from runreel.values import DEFAULT_TENANT, RawBatch, Rejection, SplitBatch
 
 _HASH_INLINE_BYTES = 256 * 1024  # above it hashing would hold up the event loop noticeably
-_OTHER: Mapping[otlp.Signal, tuple[otlp.Signal, bytes]] = {
-    "traces": ("logs", b'"resourceLogs"'),
-    "logs": ("traces", b'"resourceSpans"'),
-}
+_OTHERS_NAME: Mapping[str, bytes] = {"traces": b'"resourceLogs"', "logs": b'"resourceSpans"'}
 _WRONG_PATH: Mapping[otlp.Signal, str] = {
-    "logs": "these are log records, sent where spans go: send them to /v1/logs, over gRPC LogsService/Export",
-    "traces": "these are spans, sent where log records go: send them to /v1/traces, over gRPC TraceService/Export",
+    "logs": "these are log records, sent where others go: send them to /v1/logs, over gRPC LogsService/Export",
+    "traces": "these are spans, sent where others go: send them to /v1/traces, over gRPC TraceService/Export",
 }
 _log = logging.getLogger(__name__)
 
@@ -41,7 +38,8 @@ class Chain(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One export request as it came. `limit_bytes` holds for its decompressed size."""
+    """One export request as it came. `limit_bytes` holds for its decompressed size. `path` is where it came, where that
+    is not where its signal goes."""
 
     signal: otlp.Signal
     encoding: otlp.Encoding
@@ -49,6 +47,7 @@ class Request:
     gzipped: bool
     limit_bytes: int
     tenant: str = DEFAULT_TENANT
+    path: Literal["", "metrics"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,7 @@ class Pipeline:
         # Every pipeline names the same exporters: the configuration was checked for that.
         exporters = next(iter(routes.values())).exporters if routes else {}
         self._forwarder = Forwarder(spool, self._committer, exporters, counts) if spool else None
+        self._strayed: set[str] = set()
         self._in_flight: dict[bytes, asyncio.Task[tuple[Rejection, ...]]] = {}
 
     @property
@@ -113,6 +113,18 @@ class Pipeline:
                 await asyncio.to_thread(exporter.shutdown)
             except Exception as error:  # noqa: BLE001  the others must be shut down too, and nobody waits any more
                 _log.error("an exporter did not shut down", extra={"exporter": name, "error": describe(error)})
+
+    async def astray(self, body: bytes, encoding: otlp.Encoding, gzipped: bool, limit_bytes: int) -> otlp.Signal | None:
+        """Return what a request holds that came as one of metrics, None where it is one, or none that can be read.
+
+        Raises DecodeError where it cannot be unpacked within the limit.
+        """
+
+        def look() -> otlp.Signal | None:
+            held = otlp.held(otlp.gunzip(body, limit_bytes) if gzipped else body, encoding)
+            return max(held, default=None)  # of both, the traces: the logs are taken with them
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, look)
 
     async def consume(self, request: Request, lease: Lease) -> tuple[Rejection, ...]:
         """Store one request; return what of it was not taken. What is returned from is durable.
@@ -157,30 +169,60 @@ class Pipeline:
 
     def _take(self, request: Request, lease: Lease) -> "tuple[SplitBatch, Future[None] | None]":
         """Process a request and hand it on; in a worker thread. The future is done once it is durable."""
-        batch = self._process(request, lease)
+        batch, exporters = self._process(request, lease)
         if self._spool is not None:
             # Also where nothing of it was taken: what was rejected is counted from the spool, too.
             return batch, self._spool.append(batch) if batch.rows or batch.logs or batch.rejected else None
         if not (batch.rows or batch.logs):
             return batch, None
-        return batch, self._committer.submit(batch, self._routes[request.signal].exporters, len(request.body))
+        return batch, self._committer.submit(batch, exporters, len(request.body))
 
-    def _process(self, request: Request, lease: Lease) -> SplitBatch:
-        """Bytes to a batch that may be stored; in a worker thread."""
+    def _process(self, request: Request, lease: Lease) -> tuple[SplitBatch, Exporters]:
+        """Bytes to a batch that may be stored, and where it goes; in a worker thread."""
         body = request.body
         if request.gzipped:
             body = otlp.gunzip(body, request.limit_bytes)
             lease.grow(len(body) - len(request.body))
-        _check_path(request, body)
+        signals, strays = self._signals(request, body)
         try:
-            raw = otlp.decode(request.signal, body, request.encoding, request.tenant)
-            return self._routes[request.signal].chain.process(raw)
+            found = [self._decoded(signal, request, body) for signal in signals]
+            found += [_not_taken(signal, request, body) for signal in strays]
+            exporters = {name: one for signal in signals for name, one in self._routes[signal].exporters.items()}
+            return _together(found), exporters
         except DecodeError:
             raise
         except Exception as error:  # noqa: BLE001  a bug: the client keeps the data, the log has the place only
             self._counts.add(telemetry.BUGS, where="processing")
             _log.error("a batch could not be processed", extra={"signal": request.signal, "error": describe(error)})
             raise RetryableError("processing failed unexpectedly: send again") from None
+
+    def _signals(self, request: Request, body: bytes) -> tuple[Sequence[otlp.Signal], Sequence[otlp.Signal]]:
+        """Return what a body is to be read as: what it holds, wherever it came; and what of it no pipeline takes.
+
+        Read as what it is not, next to nothing of it would be found, and the rest lost without a word. Raises
+        DecodeError where it holds only what no pipeline takes.
+        """
+        # In JSON the names tell; only a body that has the other's name somewhere is worth a look.
+        if request.encoding == "json" and not request.path and _OTHERS_NAME[request.signal] not in body:
+            return (request.signal,), ()
+        held = sorted(otlp.held(body, request.encoding), reverse=True)
+        taken = tuple(signal for signal in held if signal in self._routes)
+        strays = tuple(signal for signal in held if signal not in self._routes)
+        if strays and not taken:
+            raise DecodeError(_WRONG_PATH[strays[0]], "wrong_path")
+        came = request.path or request.signal
+        if any(signal != came for signal in taken) and came not in self._strayed:
+            self._strayed.add(came)  # a client that is set up so sends on: once is enough
+            _log.warning("a request came where others go; it was taken", extra={"path": came, "held": ", ".join(held)})
+        return taken or (request.signal,), strays
+
+    def _decoded(self, signal: otlp.Signal, request: Request, body: bytes) -> SplitBatch:
+        raw = otlp.decode(signal, body, request.encoding, request.tenant)
+        if signal != request.signal or request.path:
+            spans = tuple(replace(span, marks=(*span.marks, WRONG_PATH)) for span in raw.spans)
+            logs = tuple(replace(log, marks=(*log.marks, WRONG_PATH)) for log in raw.logs)
+            raw = replace(raw, spans=spans, logs=logs)
+        return self._routes[signal].chain.process(raw)
 
     def _count(self, batch: SplitBatch) -> None:
         self._counts.add(telemetry.ACCEPTED_SPANS, len(batch.rows))
@@ -194,15 +236,28 @@ class Pipeline:
         return {name: exporter for route in self._routes.values() for name, exporter in route.exporters.items()}
 
 
-def _check_path(request: Request, body: bytes) -> None:
-    """Raise DecodeError where a request came on the other signal's path: read as what it is not, next to nothing of it
-    would be found, and the rest lost without a word."""
-    other, what = _OTHER[request.signal]
-    # In JSON the names tell; only a body that has the other's name somewhere is worth a look.
-    if request.encoding == "json" and what not in body:
-        return
-    if otlp.sniff(body) == (other, request.encoding):
-        raise DecodeError(_WRONG_PATH[other], "wrong_path")
+def _not_taken(signal: otlp.Signal, request: Request, body: bytes) -> SplitBatch:
+    """Return the records of a signal that has no pipeline, as rejections."""
+    raw = otlp.decode(signal, body, request.encoding, request.tenant)
+    noun: Literal["span", "log"] = "span" if signal == "traces" else "log"
+    count = len(raw.spans) + len(raw.logs) + len(raw.rejected)
+    return SplitBatch(request.tenant, rejected=(Rejection(noun, "wrong_path", "no pipeline takes these"),) * count)
+
+
+def _together(found: Sequence[SplitBatch]) -> SplitBatch:
+    """Return one batch of what a request held: most held one signal."""
+    first, *others = found
+    for one in others:
+        first = SplitBatch(
+            first.tenant,
+            (*first.rows, *one.rows),
+            (*first.logs, *one.logs),
+            (*first.payloads, *one.payloads),
+            (*first.parts, *one.parts),
+            (*first.rejected, *one.rejected),
+            (*first.sealed, *one.sealed),
+        )
+    return first
 
 
 def _digest(name: bytes, body: bytes) -> bytes:

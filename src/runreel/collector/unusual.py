@@ -19,6 +19,8 @@ _NAME_CHARS = 64
 ID_CLASH = "id_clash"
 """Two spans of one request have one id, and are not the same span seen twice."""
 
+WRONG_PATH = "wrong_path"
+"""It came where another signal goes, and was taken all the same."""
 UNKNOWN_SCOPE = "unknown_scope"
 """A step that only the conventions' own keys tell, written by an instrumentation that is not known here."""
 

@@ -24,10 +24,12 @@ __all__ = [
     "encode_retry_info",
     "encode_status",
     "gunzip",
+    "held",
     "sniff",
 ]
 
 _FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(resourceSpans|resourceLogs)"\s*:')
+_NAMES: dict[Signal, bytes] = {signal: f'"{outer}"'.encode() for signal, (outer, _, _) in text.PATHS.items()}
 _JSON_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
 
 
@@ -69,3 +71,18 @@ def sniff(data: bytes) -> tuple[Signal, Encoding] | None:
     if "resourceSpans" in document:
         return "traces", "json"
     return ("logs", "json") if "resourceLogs" in document else None
+
+
+def held(data: bytes, encoding: Encoding) -> frozenset[Signal]:
+    """Say of which signals an uncompressed body holds records: of both, if a JSON document names both; of none where it
+    is no request of spans or log records."""
+    if encoding == "protobuf":
+        found = sniff(data)
+        return frozenset({found[0]} if found is not None and found[1] == encoding else ())
+    if not any(name in data for name in _NAMES.values()):  # most requests of metrics: not worth a parse
+        return frozenset()
+    try:
+        document, _ = text.parse(data)
+    except DecodeError:
+        return frozenset()
+    return frozenset(signal for signal, (outer, _, _) in text.PATHS.items() if document.get(outer))

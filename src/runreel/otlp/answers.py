@@ -16,25 +16,29 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from runreel.otlp.common import Encoding, Signal
+from runreel.text import many
 from runreel.values import Rejection
 
 UNAVAILABLE = 14
 _MESSAGE_CHARS = 1000
+_PATHS = {"span": "traces", "log": "logs"}
+_JSON_NAMES = {"traces": "rejectedSpans", "logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}
 
 
 def encode_response(signal: Signal | Literal["metrics"], encoding: Encoding, rejected: Sequence[Rejection]) -> bytes:
     """Encode the answer to a request that was taken. Rejected records make it a partial success; the client does not
-    send them again. An empty message is an empty body in protobuf and `{}` in JSON, for metrics too."""
+    send them again. An empty message is an empty body in protobuf and `{}` in JSON, for metrics too; a rejected record
+    of another signal than the path's is in the message alone."""
     if not rejected:
         return b"" if encoding == "protobuf" else b"{}"
     message = _summary(rejected)
+    count = sum(1 for one in rejected if _PATHS[one.signal] == signal)
     if encoding == "json":
-        name = "rejectedLogRecords" if signal == "logs" else "rejectedSpans"
-        return _json({"partialSuccess": {name: str(len(rejected)), "errorMessage": message}})
+        return _json({"partialSuccess": {_JSON_NAMES[signal]: str(count), "errorMessage": message}})
     if signal == "logs":
-        logs = ExportLogsPartialSuccess(rejected_log_records=len(rejected), error_message=message)
+        logs = ExportLogsPartialSuccess(rejected_log_records=count, error_message=message)
         return ExportLogsServiceResponse(partial_success=logs).SerializeToString()
-    spans = ExportTracePartialSuccess(rejected_spans=len(rejected), error_message=message)
+    spans = ExportTracePartialSuccess(rejected_spans=count, error_message=message)
     return ExportTraceServiceResponse(partial_success=spans).SerializeToString()
 
 
@@ -42,9 +46,10 @@ def _summary(rejected: Sequence[Rejection]) -> str:
     """Say how many records were not taken and why, with one example a reason."""
     examples = {rejection.reason: rejection.detail for rejection in reversed(rejected)}
     counts = Counter(rejection.reason for rejection in rejected)
-    noun = "span" if rejected[0].signal == "span" else "log record"
     listed = "; ".join(f"{reason} x {count} ({examples[reason]})" for reason, count in sorted(counts.items()))
-    return f"{len(rejected)} {noun}{'' if len(rejected) == 1 else 's'} not taken: {listed}"[:_MESSAGE_CHARS]
+    spans = sum(1 for one in rejected if one.signal == "span")
+    said = [many(count, noun) for count, noun in ((spans, "span"), (len(rejected) - spans, "log record")) if count]
+    return f"{' and '.join(said)} not taken: {listed}"[:_MESSAGE_CHARS]
 
 
 def encode_status(encoding: Encoding, code: int, message: str) -> bytes:

@@ -92,7 +92,7 @@ def _file(file: Path, tenant: str, result: Imported, *, found: bool) -> Iterator
     if reel.is_reel(data):
         yield from _in_zip(data, file, tenant, result, found=found)
         return
-    kinds = [(line, kind) for line in _documents(file, data) if (kind := otlp.sniff(line)) is not None]
+    kinds = [(line, kind) for line in _documents(file, data) for kind in _kinds(line)]
     if not kinds and found:
         result.skipped += 1
     elif not kinds:
@@ -102,6 +102,16 @@ def _file(file: Path, tenant: str, result: Imported, *, found: bool) -> Iterator
             yield otlp.decode(signal, line, encoding, tenant)
         except DecodeError as error:
             result.failed.append(f"{file}: {error}")
+
+
+def _kinds(data: bytes) -> list[tuple[otlp.Signal, otlp.Encoding]]:
+    """Return what a document is to be read as: nothing, one signal, or both where a JSON document holds both."""
+    kind = otlp.sniff(data)
+    if kind is None:
+        return []
+    both = kind[1] == "json" and b'"resourceSpans"' in data and b'"resourceLogs"' in data
+    held = otlp.held(data, "json") if both else frozenset()
+    return [(signal, kind[1]) for signal in sorted(held, reverse=True)] or [kind]
 
 
 def _documents(file: Path, data: bytes) -> list[bytes]:

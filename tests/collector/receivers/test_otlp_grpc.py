@@ -7,6 +7,7 @@ import pytest
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 import otlp_build as build
@@ -86,19 +87,29 @@ def test_what_cannot_be_decoded_is_refused_for_good_without_an_echo(store, chann
 
 
 @pytest.mark.parametrize(
-    ("method", "body", "right"),
+    ("method", "body", "what"),
     [
-        (TRACES, build.logs_req(build.log("gen_ai.choice", body="x")).SerializeToString(), "LogsService/Export"),
-        (LOGS, BYTES, "TraceService/Export"),
+        (TRACES, build.logs_req(build.log("gen_ai.choice", body="x")).SerializeToString(), "logs"),
+        (LOGS, BYTES, "spans"),
+        (METRICS, BYTES, "spans"),
+        (METRICS, build.logs_req(build.log("gen_ai.choice", body="x")).SerializeToString(), "logs"),
     ],
 )
-def test_what_came_to_the_other_signals_service_is_told_where_it_belongs(running, store, channel, method, body, right):
-    error = refused(channel.unary_unary(method), body)
+def test_what_came_to_another_signals_service_is_taken_as_what_it_is_and_marked(store, channel, method, body, what):
+    assert channel.unary_unary(method)(body) == b""
 
-    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert right in error.details()
-    assert store.batches == []
-    assert running.counts["runreel_refused_requests{reason=wrong_path,transport=grpc}"] > 0
+    items = getattr(store, what)
+    assert items
+    assert all("wrong_path" in one.marks for one in items)
+
+
+def test_a_bad_span_among_metrics_is_said_in_the_answer_of_metrics(store, channel):
+    body = build.req(build.agent(), build.agent(sid="0" * 16)).SerializeToString()
+
+    answer = ExportMetricsServiceResponse.FromString(channel.unary_unary(METRICS)(body))
+
+    assert "invalid_id" in answer.partial_success.error_message
+    assert len(store.spans) == 1
 
 
 def test_a_body_of_70_mb_is_refused_with_limit_and_size(running, store, channel):
@@ -119,6 +130,9 @@ def test_a_body_far_over_the_limit_is_refused_before_it_is_held(tmp_path):
         grpc.insecure_channel(running.grpc, options=[("grpc.max_send_message_length", -1)]) as channel,
     ):
         error = refused(channel.unary_unary(TRACES), b"\0" * (20 * 2**20))
+
+        # We never see it: that a call came without its message is all there is to count.
+        until(lambda: running.counts.get("runreel_refused_requests{reason=too_large,transport=grpc}") == 1)
 
     assert error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert str(20 * 2**20) in error.details()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal
 
 import grpc  # type: ignore[import-untyped]
@@ -18,9 +18,10 @@ from runreel.collector.logs import describe
 from runreel.collector.pipeline import Request
 from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.refusal import Refusal, refuse, too_large
-from runreel.errors import RunReelError
+from runreel.errors import DecodeError, RunReelError
 
-_METHODS: dict[str, Literal["traces", "logs", "metrics"]] = {
+SignalName = Literal["traces", "logs", "metrics"]
+_METHODS: dict[str, SignalName] = {
     "/opentelemetry.proto.collector.trace.v1.TraceService/Export": "traces",
     "/opentelemetry.proto.collector.logs.v1.LogsService/Export": "logs",
     "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export": "metrics",
@@ -32,7 +33,7 @@ _GZIP_MAGIC = b"\x1f\x8b"  # no OTLP request starts so: as a protobuf tag it has
 _IDENTITY_AND_GZIP = 0b101
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _log = logging.getLogger(__name__)
-Handler = Callable[[bytes, Any], Awaitable[bytes]]
+Handler = Callable[[AsyncIterator[bytes], Any], Awaitable[bytes]]
 
 
 class OtlpGrpc:
@@ -77,16 +78,14 @@ class OtlpGrpc:
     def _handlers(self) -> dict[str, Handler]:
         handlers: dict[str, Handler] = {}
         for method, signal in _METHODS.items():
-            if signal == "metrics":
-                handlers[method] = self._metrics
-            elif signal in self._intake.signals:
+            if signal == "metrics" or signal in self._intake.signals:
                 handlers[method] = self._export(signal)
         return handlers
 
-    def _export(self, signal: otlp.Signal) -> Handler:
-        async def export(body: bytes, context: Any) -> bytes:
+    def _export(self, signal: SignalName) -> Handler:
+        async def export(messages: AsyncIterator[bytes], context: Any) -> bytes:
             try:
-                answer = await self._take(signal, body)
+                answer = await self._take(signal, await self._message(messages))
             except RunReelError as error:
                 refusal = refuse(error)
             except asyncio.CancelledError:
@@ -96,7 +95,6 @@ class OtlpGrpc:
                 _log.error("a request failed unexpectedly", extra={"signal": signal, "error": describe(error)})
                 refusal = refuse(RunReelError())
             else:
-                self._intake.took("grpc", signal)
                 return answer
             self._intake.refused("grpc", signal, refusal)
             await context.abort(_CODES[refusal.grpc_code], refusal.message, _trailers(refusal))
@@ -104,27 +102,39 @@ class OtlpGrpc:
 
         return export
 
-    async def _take(self, signal: otlp.Signal, body: bytes) -> bytes:
+    async def _message(self, messages: AsyncIterator[bytes]) -> bytes:
+        """Return the message of a call. The library refuses one that is over its own limit before we see it, and then
+        there is none: a call whose message we wait for ourselves is one that we can count."""
+        async for body in messages:
+            return body
+        raise DecodeError(f"no message came, or one far over the limit of {self._limit_bytes} bytes", "too_large")
+
+    async def _take(self, path: SignalName, body: bytes) -> bytes:
         if len(body) > self._limit_bytes:
             raise too_large(len(body), self._limit_bytes)
         with self._intake.admission.lease() as lease:
             lease.grow(len(body))
             gzipped = body.startswith(_GZIP_MAGIC)
-            request = Request(signal, "protobuf", body, gzipped, self._limit_bytes)
+            signal = path
+            if signal == "metrics":
+                held = await self._intake.pipeline.astray(body, "protobuf", gzipped, self._limit_bytes)
+                if held is None:
+                    self._intake.dropped_metrics("grpc")
+                    return otlp.encode_response("metrics", "protobuf", ())
+                signal = held
+            strayed: Literal["", "metrics"] = "metrics" if path != signal else ""
+            request = Request(signal, "protobuf", body, gzipped, self._limit_bytes, path=strayed)
             del body
             rejected = await self._intake.pipeline.consume(request, lease)
-            return otlp.encode_response(signal, "protobuf", rejected)
-
-    async def _metrics(self, body: bytes, context: Any) -> bytes:  # noqa: ARG002  the signature is the library's
-        self._intake.dropped_metrics("grpc")
-        return otlp.encode_response("metrics", "protobuf", ())
+            self._intake.took("grpc", signal)
+            return otlp.encode_response(path, "protobuf", rejected)
 
 
 class _Methods(grpc.GenericRpcHandler):  # type: ignore[misc]
     """Finds the handler of a method; others are UNIMPLEMENTED."""
 
     def __init__(self, handlers: dict[str, Handler]) -> None:
-        self._handlers = {name: grpc.unary_unary_rpc_method_handler(handler) for name, handler in handlers.items()}
+        self._handlers = {name: grpc.stream_unary_rpc_method_handler(handler) for name, handler in handlers.items()}
 
     def service(self, details: Any) -> Any:
         """Return the handler, None where there is none."""

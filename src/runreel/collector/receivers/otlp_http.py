@@ -88,14 +88,18 @@ class OtlpHttp:
         compression = headers.get(b"content-encoding", "").strip().lower()
         if compression not in {"", "identity", "gzip"}:
             raise DecodeError("the content encoding must be gzip or none", "unsupported_encoding")
+        gzipped, path = compression == "gzip", signal
         if signal == "metrics":
-            self._intake.dropped_metrics("http")
-            return _Answer(200, otlp.encode_response(signal, encoding, ()), encoding)
-        request = Request(signal, encoding, body, compression == "gzip", self._limit_bytes)
+            held = await self._intake.pipeline.astray(body, encoding, gzipped, self._limit_bytes)
+            if held is None:
+                self._intake.dropped_metrics("http")
+                return _Answer(200, otlp.encode_response(signal, encoding, ()), encoding)
+            signal = held
+        request = Request(signal, encoding, body, gzipped, self._limit_bytes, path="metrics" if path != signal else "")
         del body
         rejected = await self._intake.pipeline.consume(request, lease)
         self._intake.took("http", signal)
-        return _Answer(200, otlp.encode_response(signal, encoding, rejected), encoding)
+        return _Answer(200, otlp.encode_response(path, encoding, rejected), encoding)
 
     async def _body(self, headers: dict[bytes, str], receive: Receive, lease: Lease) -> bytes:
         """Read the body, within the limit and admission. What is refused is read to its end first."""
