@@ -98,6 +98,11 @@ class Database(Protocol):
         """Return traces with steps, latest start first."""
         ...
 
+    def changed(self, tenant: str, *, after_ns: int, until_ns: int, limit: int) -> Sequence[Trace]:
+        """Return traces with steps whose last news came in (after, until], the oldest news first. More than `limit`
+        only where the last of them share their news."""
+        ...
+
     def traces(self, tenant: str, trace_ids: Sequence[str]) -> Sequence[Trace]:
         """Return what is known of these traces; those that are not there are left out."""
         ...

@@ -354,6 +354,16 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one model was used for in a run: calls counted once, and the known tokens (input includes cache)."""
+
+    model: str
+    calls: int
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """One line of `runs ls`: what lists show without payloads."""
 
@@ -376,3 +386,4 @@ class RunSummary:
     revision: str = ""
     tools: tuple[str, ...] = ()
     replay_result: ReplayResult | None = None
+    usage: tuple[ModelUsage, ...] = ()

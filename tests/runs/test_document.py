@@ -4,8 +4,18 @@ import json
 
 import pytest
 
-from runreel.runs.document import count, iso, plain, run_document, summarise, summary_document, summary_from_document
-from runreel.values import Gap, Ref, Run, Step, StepError
+from runreel.runs.document import (
+    count,
+    iso,
+    plain,
+    run_document,
+    summarise,
+    summary_document,
+    summary_from_document,
+    usage_of,
+)
+from runreel.values import Gap, ModelUsage, Ref, Run, Step, StepError
+from span_kit import captured_run
 
 RUN = Run(
     tenant="default",
@@ -95,3 +105,20 @@ def test_what_a_step_could_have_seen_takes_no_more_room_in_a_long_run() -> None:
 
     assert [step["after"] for step in document["steps"][:3]] == [[], [[0, 0]], [[0, 1]]]
     assert len(json.dumps([step["after"] for step in document["steps"]])) < 20_000
+
+
+def test_tokens_are_summed_by_model_and_counted_once_however_often_a_call_was_seen() -> None:
+    once = summarise(captured_run("langgraph/openinference")).usage
+    twice = summarise(captured_run("langgraph/openinference-double")).usage
+
+    assert [one.calls for one in once] == [one.calls for one in twice] == [3]
+    assert [one.input_tokens for one in once] == [one.input_tokens for one in twice] != [0]
+
+
+def test_what_is_no_count_of_tokens_is_none() -> None:
+    steps = [
+        Step(number, (), None, "llm", "m", fields={"model": "m", "usage": {"input_tokens": claimed}})
+        for number, claimed in enumerate((5, -1, True, 2**60, "7", None))
+    ]
+
+    assert usage_of(steps) == (ModelUsage("m", 6, 5, 0),)

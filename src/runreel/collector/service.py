@@ -27,13 +27,15 @@ from runreel.collector.http import HttpServer
 from runreel.collector.pipeline import Pipeline, Route
 from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.otlp_http import OtlpHttp
-from runreel.collector.settings import MIB, HealthCheckConfig, OtlpConfig, ReadApiConfig, SpoolConfig
+from runreel.collector.run_list import RunList
+from runreel.collector.settings import MIB, HealthCheckConfig, OtlpConfig, ReadApiConfig, RunListConfig, SpoolConfig
 from runreel.collector.settled import Settled
 from runreel.collector.telemetry import Telemetry
 from runreel.components import SPOOL
 from runreel.errors import LockedError, StoreError
 from runreel.runs import discovery
 from runreel.runs.discovery import Collector
+from runreel.runs.load import StoreRuns
 from runreel.spool import Spool
 from runreel.storage import RunStore
 
@@ -98,6 +100,7 @@ class Service:
         await pipeline.start()
         runs = Settled(parts.runs, self.spool) if self.spool else parts.runs
 
+        self._keep_run_list(parts.runs)
         token = secrets.token_urlsafe(32)
         reading = ReadApi(runs, token, redact=parts.redact, flag=Flags(runs, pipeline).add)
         api = await self._serve(reading, taken[_READ_API])
@@ -174,6 +177,15 @@ class Service:
                 folder = Path(extension.path) if extension.path else self._home / SPOOL
                 return Spool(folder, limit_bytes=extension.limit_mib * MIB, sync=extension.fsync)
         return None
+
+    def _keep_run_list(self, runs: RunStore) -> None:
+        """Start what keeps the table of runs, where the configuration wants it."""
+        for extension_id in self._config.started_extensions:
+            extension = self._config.extensions[extension_id]
+            if isinstance(extension, RunListConfig) and isinstance(runs, StoreRuns):
+                kept = RunList(runs, extension.interval_s)
+                kept.start()
+                self._stack.push_async_callback(asyncio.to_thread, kept.stop)
 
     def _receivers(self) -> dict[str, OtlpConfig]:
         """Return the receivers that a pipeline names."""

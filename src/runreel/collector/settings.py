@@ -156,6 +156,12 @@ class ReadApiConfig(Strict):
     endpoint: LoopbackEndpoint = "127.0.0.1:0"
 
 
+class RunListConfig(Strict):
+    """The extension `run_list`: keeps the table of runs up to date, for dashboards that read tables."""
+
+    interval_s: float = Field(default=10.0, ge=1, le=3600)
+
+
 class SpoolConfig(Strict):
     """The extension `spool`: requests are acknowledged once they are flushed to this folder, and stored from there."""
 
@@ -338,7 +344,12 @@ TYPES: Types = MappingProxyType(
         "receivers": {"otlp": OtlpConfig},
         "processors": {"schema": SchemaConfig, "redact": RedactConfig, "split": SplitConfig},
         "exporters": {"files": FilesConfig, "s3": S3Config, "clickhouse": ClickHouseConfig},
-        "extensions": {"health_check": HealthCheckConfig, "read_api": ReadApiConfig, "spool": SpoolConfig},
+        "extensions": {
+            "health_check": HealthCheckConfig,
+            "read_api": ReadApiConfig,
+            "run_list": RunListConfig,
+            "spool": SpoolConfig,
+        },
     }
 )
 """Role -> component type -> what may be written for it."""

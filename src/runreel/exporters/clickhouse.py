@@ -50,7 +50,7 @@ _TRACES = (
 _CACHED = (
     "SELECT run_id, made, traces, changed_ns, assembled_ns, derivation, trace_ids, agent_id, started_ns, ended_ns, "
     "outcome, open, model_calls, tool_calls, retrievals, replayable, parent_run_id, replay_of, user_ref, env, "
-    "revision, tools, replay_result FROM runreel.runs "
+    "revision, tools, replay_result, usage FROM runreel.runs "
     "WHERE tenant = {tenant:String} AND run_id IN {names:Array(String)}"
 )
 
@@ -177,6 +177,17 @@ class ClickHouse:
             "ORDER BY min(started_ns) DESC, trace_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}) "
             "ORDER BY started_ns DESC, trace_id",
             {"tenant": tenant, "since": max(0, since_ns or 0), "limit": limit, "offset": offset},
+        )
+        return [tables.trace(row) for row in found]
+
+    def changed(self, tenant: str, *, after_ns: int, until_ns: int, limit: int) -> Sequence[Trace]:
+        """Return traces with steps by their last news, the oldest first."""
+        found = self._engine.query(
+            f"{_TRACES} WHERE tenant = {{tenant:String}} AND steps = 1 AND trace_id IN ("  # noqa: S608
+            "SELECT trace_id FROM runreel.traces WHERE tenant = {tenant:String} GROUP BY trace_id "
+            "HAVING max(changed_ns) > {after:UInt64} AND max(changed_ns) <= {until:UInt64} AND max(steps) = 1 "
+            "ORDER BY max(changed_ns) LIMIT {limit:UInt64} WITH TIES) ORDER BY changed_ns, trace_id",
+            {"tenant": tenant, "after": after_ns, "until": until_ns, "limit": limit},
         )
         return [tables.trace(row) for row in found]
 

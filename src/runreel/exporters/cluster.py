@@ -21,6 +21,7 @@ _SHARD_BY = {
     "runs": "run_id",
     "run_names": "run_id",
     "callers": "instance",
+    "prices": "model",
     "schema_version": "version",
 }
 

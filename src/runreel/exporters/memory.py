@@ -87,6 +87,17 @@ class Memory:
         found.sort(key=lambda trace: (-trace.started_ns, trace.trace_id))
         return found[offset : offset + limit]
 
+    def changed(self, tenant: str, *, after_ns: int, until_ns: int, limit: int) -> Sequence[Trace]:
+        """Return traces with steps by their last news, the oldest first."""
+        found = [
+            trace
+            for (owner, _), trace in self._traces.items()
+            if owner == tenant and trace.steps and after_ns < trace.changed_ns <= until_ns
+        ]
+        found.sort(key=lambda trace: (trace.changed_ns, trace.trace_id))
+        last = found[limit - 1].changed_ns if len(found) >= limit else until_ns
+        return [trace for trace in found if trace.changed_ns <= last]
+
     def traces(self, tenant: str, trace_ids: Sequence[str]) -> Sequence[Trace]:
         """Return what is known of these traces."""
         wanted = sorted(set(trace_ids))

@@ -119,6 +119,13 @@ TYPES: Mapping[str, Mapping[str, str]] = {
         "trace_id": "String",
         "scope": "LowCardinality(String)",
     },
+    "prices": {
+        "model": "String",
+        "valid_from": "Date",
+        "input_per_million": "Float64",
+        "output_per_million": "Float64",
+        "currency": "LowCardinality(String)",
+    },
     "run_names": {"tenant": "LowCardinality(String)", "run_id": "String", "trace_id": "String"},
     "runs": dict.fromkeys(
         ("tenant", "derivation", "agent_id", "outcome", "replayable", "env"), "LowCardinality(String)"
@@ -127,5 +134,6 @@ TYPES: Mapping[str, Mapping[str, str]] = {
     | dict.fromkeys(("run_id", "revision", "parent_run_id", "replay_of", "replay_result", "user_ref"), "String")
     | dict.fromkeys(("traces", "trace_ids", "tools"), "Array(String)")
     | dict.fromkeys(("model_calls", "tool_calls", "retrievals"), "UInt32")
-    | {"open": "Bool", "made": "Bool"},
+    | {"open": "Bool", "made": "Bool"}
+    | {"usage": "Array(Tuple(model String, calls UInt32, input_tokens UInt64, output_tokens UInt64))"},
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from runreel.exporters.rows import searchable
 from runreel.storage import CachedRun, Trace
-from runreel.values import Payload, ReplayResult, RunSummary
+from runreel.values import ModelUsage, Payload, ReplayResult, RunSummary
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -98,6 +98,7 @@ def cached_line(tenant: str, run: CachedRun) -> dict[str, Any]:
         "revision": summary.revision,
         "tools": [searchable(name) for name in summary.tools],
         "replay_result": _result_text(summary.replay_result),
+        "usage": [(searchable(one.model), one.calls, one.input_tokens, one.output_tokens) for one in summary.usage],
     }
 
 
@@ -105,7 +106,7 @@ def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
     """Return what `cached_line` made the row from: the cache's own columns, then those of the summary."""
     run_id, made, traces, changed_ns, assembled_ns, derivation, trace_ids, agent_id, started_ns, ended_ns = row[:10]
     outcome, open_, models, tools, retrievals, replayable, parent, replay_of, user, env, revision = row[10:21]
-    called, result = row[21:]
+    called, result, usage = row[21:]
     summary = None
     if made:
         summary = RunSummary(
@@ -128,8 +129,14 @@ def cached_run(tenant: str, row: Sequence[Any]) -> CachedRun:
             revision=revision,
             tools=tuple(called),
             replay_result=_result(result),
+            usage=tuple(ModelUsage(*_values(one)) for one in usage),
         )
     return CachedRun(run_id, tuple(traces), changed_ns, assembled_ns, derivation, summary)
+
+
+def _values(held: Any) -> Sequence[Any]:
+    # The client gives a tuple with names as a map, by its version.
+    return tuple(held.values()) if isinstance(held, dict) else tuple(held)
 
 
 def _result_text(result: ReplayResult | None) -> str:

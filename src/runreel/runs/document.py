@@ -1,10 +1,11 @@
 """A run as JSON documents with stable field names: `runs ls --json`, `runs show --json` and the read API."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from runreel.values import Gap, Kind, Ref, ReplayResult, Run, RunSummary, Step, Value
+from runreel.values import Gap, Kind, ModelUsage, Ref, ReplayResult, Run, RunSummary, Step, Value
 
 _NS = 1_000_000_000
 # What a span's own clock says may be anything up to 2**64-1: beyond this, Python has no date.
@@ -46,7 +47,24 @@ def summarise(run: Run) -> RunSummary:
         revision=run.revision,
         replay_result=run.replay_result,
         tools=tuple(sorted({step.name for step in run.steps if step.kind == "tool" and step.shadowed_by is None})),
+        usage=usage_of(run.steps),
     )
+
+
+def usage_of(steps: Sequence[Step]) -> tuple[ModelUsage, ...]:
+    """Return the tokens of model calls, each counted once, by the model that answered; sorted by its name."""
+    found: dict[str, list[int]] = {}
+    for step in steps:
+        if step.kind != "llm" or step.shadowed_by is not None:
+            continue
+        model = step.fields.get("model") or step.fields.get("model_requested") or step.name
+        usage = step.fields.get("usage")
+        given = usage if isinstance(usage, Mapping) else {}
+        sums = found.setdefault(model if isinstance(model, str) else step.name, [0, 0, 0])
+        for place, count_ in enumerate((1, given.get("input_tokens"), given.get("output_tokens"))):
+            # A sender may claim anything; what is no count of tokens is none.
+            sums[place] += count_ if type(count_) is int and 0 <= count_ < 2**48 else 0
+    return tuple(ModelUsage(model, *sums) for model, sums in sorted(found.items()))
 
 
 def summary_document(summary: RunSummary) -> dict[str, Any]:
@@ -73,6 +91,7 @@ def summary_document(summary: RunSummary) -> dict[str, Any]:
         "revision": summary.revision,
         "tools": list(summary.tools),
         "replay_result": result_document(summary.replay_result),
+        "usage": [asdict(one) for one in summary.usage],
     }
 
 
@@ -112,6 +131,7 @@ def summary_from_document(document: Mapping[str, Any]) -> RunSummary:
     fields["trace_ids"] = tuple(fields["trace_ids"])
     fields["tools"] = tuple(fields["tools"])
     fields["replay_result"] = result_from_document(fields["replay_result"])
+    fields["usage"] = tuple(ModelUsage(**one) for one in fields.get("usage") or ())
     return RunSummary(**{name: fields[name] for name in RunSummary.__dataclass_fields__})
 
 

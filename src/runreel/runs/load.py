@@ -17,7 +17,7 @@ from runreel.storage import BlobStore, CachedRun, Database, RunQuery, Trace
 from runreel.values import LogEvent, Run, RunSummary, Span, SpanKey, SpanRow, SplitBatch
 
 # Goes up whenever the same spans would be summed up otherwise: lines of the cache made before are made again.
-_DERIVATION = f"{__version__}/3"
+_DERIVATION = f"{__version__}/4"
 _PAGE = 200
 _CHUNK = 16  # runs whose rows are in memory at once while a list is made
 _SHOWN = 5
@@ -92,6 +92,13 @@ class StoreRuns:
             found |= {summary.run_id: summary for summary in matching}
         ordered = sorted(found.values(), key=lambda summary: (-summary.started_ns, summary.run_id))
         return ordered[: query.limit] if query.limit else ordered
+
+    def keep_up(self, tenant: str, *, after_ns: int, until_ns: int) -> None:
+        """Write the cache's lines of the runs whose last news came in (after, until]: for whoever reads the tables
+        themselves, a dashboard say. Listing runs does it for those that it lists."""
+        while page := self._database.changed(tenant, after_ns=after_ns, until_ns=until_ns, limit=_PAGE):
+            self._summaries(tenant, [name for trace in page for name in _candidates(trace)])
+            after_ns = page[-1].changed_ns
 
     def resolve(self, tenant: str, text: str) -> str:
         """Return the run id for a run id, a trace id, a unique prefix of either, or `last`.

@@ -67,6 +67,10 @@ def schema() -> Schema:
                 "Something that the run lacks, and what to do about it.",
             ),
             "replay_result": _replay_result(),
+            "usage": _object(
+                {"model": _TEXT, **dict.fromkeys(("calls", "input_tokens", "output_tokens"), _COUNT)},
+                "What one model was used for: calls counted once, and the known tokens. Input includes cache.",
+            ),
             **{f"step_{kind}": _step(kind) for kind in steps},
         },
     }
@@ -89,6 +93,7 @@ def _run() -> dict[str, Schema]:
         **dict.fromkeys(("model_calls", "tool_calls", "retrievals"), _COUNT),
         "tools": _TEXTS,
         "replay_result": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/replay_result"}]},
+        "usage": {"type": "array", "items": {"$ref": "#/$defs/usage"}},
         "replayable": {"enum": list(get_args(Replayable))},
         **{
             name: _said("run", name, {"type": ["string", "null"]})

@@ -1,0 +1,120 @@
+"""The table of runs, kept up to date for dashboards that read tables."""
+
+from pathlib import Path
+
+import pytest
+
+from collector_kit import until
+from runreel.collector.run_list import RunList
+from runreel.components import open_database
+from runreel.errors import StoreError
+from runreel.exporters.clickhouse import ClickHouse
+from runreel.exporters.files import FileBlobs
+from runreel.runs.load import Settings, StoreRuns
+from runreel.values import ModelUsage
+from store_kit import a_run
+
+SECOND = 1_000_000_000
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_800_000_000 * SECOND
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def database(tmp_path: Path, clock: Clock):
+    opened = open_database(tmp_path)
+    opened._clock = clock
+    yield opened
+    opened.shutdown()
+
+
+def lines(database: ClickHouse) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in database._engine.query("SELECT run_id, open, usage FROM runreel.run_list ORDER BY 1")]
+
+
+def kept(database: ClickHouse, tmp_path: Path, clock: Clock) -> RunList:
+    when = Settings(quiet_s=30, idle_s=600)
+    runs = StoreRuns(database, FileBlobs(tmp_path / "blobs"), when, clock)
+    return RunList(runs, 0.01, settings=when, clock=clock)
+
+
+def test_a_run_is_in_the_table_once_it_is_quiet_with_the_tokens_of_each_model(database, tmp_path, clock) -> None:
+    batch = a_run()
+    kept_list = kept(database, tmp_path, clock)
+    database.export(batch)
+    kept_list.look()
+    assert lines(database) == []
+
+    clock.now += 32 * SECOND
+    kept_list.look()
+
+    ((_, _, usage),) = lines(database)
+    (model,) = [ModelUsage(*(one.values() if isinstance(one, dict) else one)) for one in usage]
+    assert (model.calls, model.input_tokens > 0) == (1, True)
+
+
+def test_it_is_written_once_and_again_only_after_news(database, tmp_path, clock) -> None:
+    kept_list = kept(database, tmp_path, clock)
+    database.export(a_run())
+    for _ in range(4):
+        clock.now += 32 * SECOND
+        kept_list.look()
+
+    ((written,),) = database._engine.query("SELECT count() FROM runreel.runs")
+    assert written == 1
+
+
+def test_what_came_before_the_collector_started_is_in_it_too(database, tmp_path, clock) -> None:
+    database.export(a_run())
+    clock.now += 3600 * SECOND
+
+    kept(database, tmp_path, clock).look()
+
+    assert len(lines(database)) == 1
+
+
+def test_a_store_that_is_away_is_asked_again_and_said_once(tmp_path, caplog) -> None:
+    asked = []
+
+    class Away:
+        def keep_up(self, tenant: str, **_: int) -> None:
+            asked.append(tenant)
+            if len(asked) < 4:
+                raise StoreError("away")
+
+    kept_list = RunList(Away(), 0.001)  # type: ignore[arg-type]
+    kept_list.start()
+    until(lambda: len(asked) > 6)
+    kept_list.stop()
+    kept_list.stop()
+
+    assert caplog.text.count("the table of runs is not kept up to date") == 1
+
+
+def test_costs_are_told_where_a_price_was_valid_that_day(database, tmp_path, clock) -> None:
+    kept_list = kept(database, tmp_path, clock)
+    database.export(a_run())
+    clock.now += 32 * SECOND
+    kept_list.look()
+    costs = "SELECT model, cost, currency FROM runreel.run_costs"
+    ((model, cost, currency),) = database._engine.query(costs)
+    assert (cost, currency) == (None, "")
+
+    database._engine.command(
+        "INSERT INTO runreel.prices VALUES "
+        f"('{model}', '1970-01-01', 1000000, 0, 'EUR'), ('{model}', '2100-01-01', 1, 1, 'USD')"
+    )
+
+    ((_, cost, currency),) = database._engine.query(costs)
+    ((tokens,),) = database._engine.query("SELECT usage.input_tokens[1] FROM runreel.run_list")
+    assert (cost, currency) == (tokens, "EUR")
