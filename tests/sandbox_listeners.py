@@ -5,7 +5,7 @@ import selectors
 import socket
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 _FLUSH, _HELLO = b"flush", b"hello"
@@ -13,14 +13,38 @@ _DEADLINE_S = 20.0
 _HTTP = b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
+def _every_kind(folder: Path) -> dict[str, tuple[int, int, object]]:
+    inet, unix, stream, datagram = socket.AF_INET, socket.AF_UNIX, socket.SOCK_STREAM, socket.SOCK_DGRAM
+    wanted: dict[str, tuple[int, int, object]] = {
+        "tcp4": (inet, stream, ("127.0.0.1", 0)),
+        "udp4": (inet, datagram, ("127.0.0.1", 0)),
+        "resolver": (inet, datagram, ("127.0.0.1", 0)),
+        "unix": (unix, stream, str(folder / "stream.sock")),
+        "unix_dgram": (unix, datagram, str(folder / "dgram.sock")),
+        "abstract": (unix, stream, f"\0runreel-test-{os.getpid()}"),
+    }
+    if socket.has_dualstack_ipv6():
+        wanted["tcp6"] = (socket.AF_INET6, stream, ("::1", 0))
+    return wanted
+
+
+def _here(query: bytes) -> bytes:
+    """Answer a question for an IPv4 address with 127.0.0.1, any other with nothing."""
+    question = query[12 : query.index(0, 12) + 5]
+    wanted = question[-4:-2] == b"\0\x01"
+    head = query[:2] + b"\x81\x80\0\x01" + (b"\0\x01" if wanted else b"\0\0") + bytes(4)
+    return head + question + (b"\xc0\x0c\0\x01\0\x01\0\0\0\0\0\x04\x7f\0\0\x01" if wanted else b"")
+
+
 class Listeners:
-    """One thread that serves TCP over IPv4 and IPv6, UDP, a resolver, and Unix sockets of three kinds.
+    """One thread that serves TCP over IPv4 and IPv6, UDP, a resolver, and Unix sockets of three kinds; or what is
+    `wanted`: by name, its family, type and address. A resolver named `DNS` knows every name.
 
     `counts()` first sends a contact of its own through each listener and waits for it, so that everything sent before
     is counted: no waiting, no guessing.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, wanted: Mapping[str, tuple[int, int, object]] | None = None) -> None:
         self._counts: Counter[str] = Counter()
         self._selector = selectors.DefaultSelector()
         self._flushed = threading.Semaphore(0)
@@ -28,16 +52,10 @@ class Listeners:
         self._own: set[socket.socket] = set()
         self.addresses: dict[str, object] = {}
         self._sockets: dict[str, socket.socket] = {}
-        self._streams("tcp4", socket.AF_INET, ("127.0.0.1", 0))
-        self._datagrams("udp4", socket.AF_INET, ("127.0.0.1", 0))
-        self._datagrams("resolver", socket.AF_INET, ("127.0.0.1", 0))
-        self._streams("unix", socket.AF_UNIX, str(folder / "stream.sock"))
-        self._datagrams("unix_dgram", socket.AF_UNIX, str(folder / "dgram.sock"))
-        self._streams("abstract", socket.AF_UNIX, f"\0runreel-test-{os.getpid()}")
-        if socket.has_dualstack_ipv6():
-            self._streams("tcp6", socket.AF_INET6, ("::1", 0))
-        for name in ("stream.sock", "dgram.sock"):
-            (folder / name).chmod(0o777)
+        for name, (family, kind, address) in (wanted or _every_kind(folder)).items():
+            (self._streams if kind == socket.SOCK_STREAM else self._datagrams)(name, family, address)
+            if family == socket.AF_UNIX and not str(address).startswith("\0"):
+                Path(str(address)).chmod(0o777)
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -86,6 +104,8 @@ class Listeners:
         self._note(name, data)
         if name == "resolver" and data != _FLUSH:
             it.sendto(data[:2] + b"\x81\x83" + data[4:], peer)
+        if name == "DNS" and data != _FLUSH:
+            it.sendto(_here(data), peer)
 
     def _note(self, name: str, data: bytes) -> None:
         if data == _FLUSH:

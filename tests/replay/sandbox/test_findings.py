@@ -158,11 +158,54 @@ def test_addresses_that_getaddrinfo_sorts_are_notes_where_the_code_did_not_conne
     sorting = tried("connect", "AF_INET", "SOCK_DGRAM", "127.0.0.1:80")
     real = tried("connect", "AF_INET", "SOCK_STREAM", "127.0.0.1:80")
     own = said("connect", "127.0.0.1:80", "AF_INET", "SOCK_DGRAM")
+    asked, service, other = (said("getaddrinfo", f"localhost:{port}") for port in ("80", "http", "443"))
 
     assert len(merge([sorting, real], []).findings) == 1
-    assert merge([sorting], [HELLO]).findings == ()
-    assert len(merge([sorting], [HELLO, own]).findings) == 1
-    assert len(merge([sorting], []).findings) == 1
+    assert merge([sorting], [HELLO, asked]).findings == ()
+    assert merge([sorting], [HELLO, service]).findings == ()
+    assert len(merge([sorting], [HELLO, asked, own]).findings) == 1
+    assert len(merge([sorting], [HELLO, other]).findings) == 1
+
+
+def test_a_datagram_socket_that_c_code_connects_by_itself_is_a_finding() -> None:
+    connected = tried("connect", "AF_INET", "SOCK_DGRAM", "203.0.113.1:8125")
+
+    assert targets(merge([connected], [HELLO]).findings) == ["203.0.113.1:8125"]
+    assert targets(merge([connected], []).findings) == ["203.0.113.1:8125"]
+
+
+def test_attempts_are_told_once_and_in_the_order_of_first_sight() -> None:
+    attempts = [
+        tried("connect", "AF_INET", target="203.0.113.3:443", seen_ns=30),
+        tried("connect", "AF_INET", target="203.0.113.1:443", seen_ns=10, pid=8, command="curl"),
+    ]
+    reports = [
+        HELLO,
+        {**said("getaddrinfo", "a.example.com:80"), "ns": "20"},
+        {**said("connect", "203.0.113.3:443", "AF_INET", "SOCK_STREAM"), "ns": "29"},
+    ]
+    resolver = tried("connect", "AF_INET", "SOCK_DGRAM", "127.0.0.53:53", seen_ns=21)
+
+    merged = merge([*attempts, resolver], reports)
+
+    assert targets(merged.findings) == ["203.0.113.1:443", "a.example.com:80", "203.0.113.3:443"]
+    assert [line.where for line in merged.findings] == ["", HERE, HERE]
+
+
+def test_the_agents_own_frames_are_told_beside_the_librarys_and_cleaned() -> None:
+    report = {
+        **said("connect", "203.0.113.1:443", "AF_INET", "SOCK_STREAM", "lib/sync.py:205 in connect_tcp"),
+        "stack": "dana@example.com/agent.py:5 in ask\nagent.py:9 in <module>",
+    }
+    attempt = tried("connect", "AF_INET", target="203.0.113.1:443")
+
+    (finding,) = merge([attempt], [HELLO, report], clean=lambda text: text.replace("dana@example.com", "X")).findings
+
+    assert finding.stack == ("X/agent.py:5 in ask", "agent.py:9 in <module>")
+    assert str(finding) == (
+        "python[7] connect AF_INET 203.0.113.1:443 at lib/sync.py:205 in connect_tcp, "
+        "called from X/agent.py:5 in ask < agent.py:9 in <module>: python agent.py"
+    )
 
 
 def test_a_librarys_probe_is_a_note_with_and_without_a_stand_in() -> None:

@@ -9,6 +9,7 @@ import shlex
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from types import FrameType
 
@@ -28,10 +29,10 @@ def install(report: Report) -> None:
 
     A report is a flat map of texts: `event` (`socket.connect`...), `target` (as in findings.Attempt; a look-up's host
     is as it was asked for), `family`, `kind`, `where` (`file:line in function`, the nearest code outside of Python's
-    own), `stack` (the agent's frames alone, one a line, innermost first), `pid`, `thread`; the first one is
-    `audit.installed` and says that this process (after a fork: that one) is watched. The hook cannot be taken out
-    again. `report` is called in the thread that makes the call, one at a time; what it does with sockets itself is not
-    reported, and what it raises reaches the agent's code.
+    own), `stack` (the agent's frames alone, one a line, innermost first), `pid`, `thread`, `ns` (monotonic clock). The
+    first one is `audit.installed` and says that this process (after a fork: that one) is watched. The hook cannot be
+    taken out again. `report` is called in the thread that makes the call, one at a time; what it does with sockets
+    itself is not reported, and what it raises reaches the agent's code.
     """
     watcher = _Watcher(report)
     watcher.announce()
@@ -73,7 +74,7 @@ class _Watcher:
         self._inside.reporting = True
         try:
             with self._lock:
-                self._report({**facts, "pid": str(os.getpid())})
+                self._report({**facts, "pid": str(os.getpid()), "ns": str(time.monotonic_ns())})
         finally:
             self._inside.reporting = False
 

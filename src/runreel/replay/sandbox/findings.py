@@ -56,7 +56,7 @@ class Attempt:
     `target` is `host:port`, `[v6]:port`, a path, `@name` for an abstract socket, or empty where the call names none.
     `stood_in` says that the program was given a stand-in instead of a socket: such a `socket` call alone reaches out to
     nobody, and the connect that follows is an attempt of its own. The command line is whole, and not redacted. `at` is
-    what `Sandboxed.follow` was told when it was first seen.
+    what `Sandboxed.follow` was told when it was first seen, `seen_ns` the monotonic clock then.
     """
 
     pid: int
@@ -70,6 +70,7 @@ class Attempt:
     stood_in: bool = False
     count: int = 1
     at: int = 0
+    seen_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +120,20 @@ def merge(
     watched: bool = True,
     clean: Callable[[str], str] = str,
 ) -> Merged:
-    """Join what the kernel stopped with what Python code said it wanted (see audit.py), process by process.
+    """Join what the kernel stopped with what Python code said it wanted (see audit.py), process by process; each
+    attempt is told once, in the order of first sight.
 
     Args:
         watched: Whether the kernel reported attempts at all (`Isolation.notify`); without it the reports stand alone.
         clean: Applied to command lines, targets and code places before they enter a report: the redactor.
     """
     said = tuple(reports)
-    merged: list[NetworkAttempt] = []
+    merged: list[tuple[int, NetworkAttempt]] = []
     for pid in dict.fromkeys([*(a.pid for a in attempts), *(_pid(r) for r in said)]):
         tried = [a for a in attempts if a.pid == pid]
         merged += _Process(tried, [r for r in said if _pid(r) == pid], watched).lines()
-    cleaned = [_cleaned(line, clean) for line in merged]
+    merged.sort(key=lambda timed: timed[0])
+    cleaned = [_cleaned(line, clean) for _, line in merged]
     return Merged(tuple(line for line in cleaned if not line.note), tuple(line for line in cleaned if line.note))
 
 
@@ -145,8 +148,9 @@ class _Process:
         self._names = _names(reports)
         self._used: list[Mapping[str, str]] = []
 
-    def lines(self) -> list[NetworkAttempt]:
-        lines: list[NetworkAttempt] = []
+    def lines(self) -> list[tuple[int, NetworkAttempt]]:
+        """Return what is to be said, each line with the time of its first sight."""
+        lines: list[tuple[int, NetworkAttempt]] = []
         resolver = ""
         for attempt in self._attempts:
             note = self._why_harmless(attempt)
@@ -154,10 +158,10 @@ class _Process:
                 # Said by the name below: the name is what a reader wants, the resolver only how it was asked for.
                 resolver = resolver or attempt.target or attempt.family
                 continue
-            lines.append(self._from_kernel(attempt, note))
+            lines.append((attempt.seen_ns, self._from_kernel(attempt, note)))
         if resolver or not self._watched:
-            lines += [self._from_python(report, via=resolver) for report in self._names.values()]
-        return lines + [self._from_python(report) for report in self._only_said()]
+            lines += [(_ns(report), self._from_python(report, via=resolver)) for report in self._names.values()]
+        return lines + [(_ns(report), self._from_python(report)) for report in self._only_said()]
 
     def _only_said(self) -> list[Mapping[str, str]]:
         """Return the reports that no kernel attempt stands for: what was given up before the call, what no filter can
@@ -214,10 +218,11 @@ class _Process:
 
     def _why_sorting(self, attempt: Attempt) -> str:
         """getaddrinfo sorts addresses by connecting datagram sockets to them, sending nothing. It is told from an own
-        connect by the audit hook, or by the stream connect to the same address that follows."""
+        connect by the look-up that asked for this port, or by the stream connect to the same address that follows."""
         followed = any(a.target == attempt.target and a.kind == "SOCK_STREAM" for a in self._attempts)
+        looked_up = any(r.get("event") in _LOOKUPS and _may_be_port(r, _port(attempt.target)) for r in self._reports)
         own = any(_same_target(r, attempt) and r.get("kind") == "SOCK_DGRAM" for r in self._reports)
-        return "" if own or not (followed or self._hello) else "getaddrinfo sorts addresses, nothing is sent"
+        return "" if own or not (followed or looked_up) else "getaddrinfo sorts addresses, nothing is sent"
 
     def _from_kernel(self, attempt: Attempt, note: str) -> NetworkAttempt:
         report = self._report_of(attempt)
@@ -288,9 +293,20 @@ def _pid(report: Mapping[str, str]) -> int:
     return int(number) if number.isdigit() else 0
 
 
+def _ns(report: Mapping[str, str]) -> int:
+    number = report.get("ns", "")
+    return int(number) if number.isdigit() else 0
+
+
 def _port(target: str) -> int:
     port = target.rpartition(":")[2]
     return int(port) if port.isdigit() else 0
+
+
+def _may_be_port(lookup: Mapping[str, str], port: int) -> bool:
+    """Whether a look-up asked for a port; one by the name of a service may be any."""
+    asked = lookup.get("target", "").rpartition(":")[2]
+    return _port(lookup.get("target", "")) == port or not asked.isdigit()
 
 
 def _is_lookup(attempt: Attempt) -> bool:

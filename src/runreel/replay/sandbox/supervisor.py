@@ -15,6 +15,7 @@ import select
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -51,6 +52,7 @@ class _Asked:
 class _Seen:
     tid: int
     at: int
+    ns: int
     count: int = 0
 
 
@@ -82,7 +84,7 @@ class Supervisor:
         """What was stopped so far, in the order of first sight."""
         with self._lock:
             seen = [(key, one) for key, one in self._seen.items() if one.count]
-        return tuple(replace(key, tid=one.tid, count=one.count, at=one.at) for key, one in seen)
+        return tuple(replace(key, tid=one.tid, count=one.count, at=one.at, seen_ns=one.ns) for key, one in seen)
 
     def close(self) -> None:
         """Stop answering. Safe to call twice."""
@@ -208,5 +210,5 @@ class Supervisor:
             if key not in self._seen and len(self._seen) >= _MOST_DIFFERENT:
                 key = replace(key, target="")
             if key not in self._seen:
-                self._seen[key] = _Seen(attempt.tid, self.progress())
+                self._seen[key] = _Seen(attempt.tid, self.progress(), time.monotonic_ns())
             self._seen[key].count += count
