@@ -29,6 +29,8 @@ COMMANDS = {
     "doctor": ("runreel.cli.doctor", "say what is well, and what to set so that runs can be replayed in full"),
     "runs": ("runreel.cli.runs", "list, show, export and import runs"),
     "replay": ("runreel.cli.replay", "re-execute an agent with everything answered from the record"),
+    "redact": ("runreel.cli.redact", "show what redaction leaves of a file, and which rule did what; stores nothing"),
+    "audit": ("runreel.cli.audit", "look for personal data and secrets in everything that is stored"),
     "diff": ("runreel.cli.diff", "compare two runs, first divergence first"),
 }
 

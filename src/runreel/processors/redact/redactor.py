@@ -1,6 +1,7 @@
 """The redact processor: every text of every field, at every depth, before anything is written anywhere."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
 from time import thread_time
@@ -9,7 +10,7 @@ from runreel.canonical.tokens import TOKEN_RE
 from runreel.processors.redact.budget import Budget, Clock
 from runreel.processors.redact.declared import Declared
 from runreel.processors.redact.detect import Detector
-from runreel.processors.redact.edits import apply
+from runreel.processors.redact.edits import Edits, apply
 from runreel.processors.redact.keys import TenantKey
 from runreel.processors.redact.search import Search
 from runreel.processors.redact.settings import RedactSettings
@@ -48,6 +49,7 @@ class Redactor:
         without) and `clock` (CPU seconds) are what tests replace."""
         found = detector or Detector(settings.entities, settings.regions, hyperscan=hyperscan)
         search = Search(settings, found, hyperscan=hyperscan)
+        self._search = search
         self._key_id = key.key_id
         self._by_run = settings.scope == "run"
         self._scopes = _Scopes(key, settings, search, clock, sealer)
@@ -72,6 +74,15 @@ class Redactor:
         """Return one text redacted; `<WITHHELD:redaction_failed>` where that fails. Never raises."""
         return Walk(self._whole.values).text(text)
 
+    def tell_kept(self, listener: Callable[[str, str, str], object]) -> None:
+        """Have a listener told (entity, reason, text) of what a recogniser takes and a written rule keeps. For one who
+        looks at redaction, not for where it works."""
+        self._search.on_kept = listener
+
+    def edits(self, text: str) -> Edits:
+        """Return what would be replaced in a text. Raises what a detector raises, and where it takes too long."""
+        return self._whole.edits(text)
+
     def _scope(self, trace_id: str) -> "Scope":
         return self._scopes.of(trace_id) if self._by_run else self._whole
 
@@ -95,14 +106,17 @@ class Scope:
         """Return the token of a value."""
         return self._tokens.token(entity, text, digits)
 
+    def edits(self, text: str) -> Edits:
+        """Return what must be replaced in a text."""
+        return self._texts.edits(text, "", self._budget(text))
+
     def without_secrets(self, text: str) -> str:
         """Return a text without its secrets, and without base64 that holds any, or personal data."""
-        edits = self._texts.edits(text, "", self._budget(text))
-        return apply(text, [edit for edit in edits if any(_is_secret(label) for label in edit.labels)])
+        return apply(text, [edit for edit in self.edits(text) if any(_is_secret(label) for label in edit.labels)])
 
     def whole(self, text: str) -> str | None:
         """Return the token that takes the place of a text that is one personal value and nothing else; else None."""
-        edits = self._texts.edits(text, "", self._budget(text))
+        edits = self.edits(text)
         if len(edits) == 1 and (edits[0].start, edits[0].end) == (0, len(text)) and TOKEN_RE.fullmatch(edits[0].text):
             return edits[0].text
         return None

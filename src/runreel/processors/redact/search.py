@@ -9,7 +9,7 @@ from runreel.processors.redact.budget import Budget
 from runreel.processors.redact.detect import Detector, Finding, at_signs, without_contained
 from runreel.processors.redact.scan import NO_PLACE, Gate, Hits, Scanner, scanner
 from runreel.processors.redact.settings import RedactSettings
-from runreel.processors.redact.suppress import Context, suppressed
+from runreel.processors.redact.suppress import Context, kept_as
 from runreel.semconv.pem import LIMIT
 from runreel.semconv.secret_rules import INERT, RULES
 from runreel.semconv.secret_values import Span
@@ -48,6 +48,7 @@ class Search:
     def __init__(self, settings: RedactSettings, detector: Detector, *, hyperscan: bool | None = None) -> None:
         self._settings = settings
         self._detector = detector
+        self.on_kept: Callable[[str, str, str], object] | None = None  # is told entity, reason and text of what stays
         self._plain_profile = settings.profile == "presidio"
         more = [] if self._plain_profile else [gate for entity, gate in extras.GATES]
         self._first_extra = len(detector.gates)
@@ -153,7 +154,10 @@ class Search:
         context, start, end = where(item.start)
         piece = base if start == 0 and end >= len(base) else base[start:end]
         moved = item._replace(start=item.start - start, end=item.end - start)
-        return suppressed(piece, moved, context, mask_private_addresses=self._settings.mask_private_addresses)
+        reason = kept_as(piece, moved, context, mask_private_addresses=self._settings.mask_private_addresses)
+        if reason and self.on_kept is not None:
+            self.on_kept(item.entity, reason, base[item.start : item.end])
+        return bool(reason)
 
     def _encoded(
         self, base: str, hits: Sequence[tuple[int, int]], decoded: Callable[[str], str | None]

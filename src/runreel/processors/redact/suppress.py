@@ -51,35 +51,41 @@ def context(name: str) -> Context:
 
 def suppressed(text: str, found: Finding, where: Context, *, mask_private_addresses: bool = False) -> bool:
     """Tell whether a written rule says that a finding is nothing personal."""
+    return bool(kept_as(text, found, where, mask_private_addresses=mask_private_addresses))
+
+
+def kept_as(text: str, found: Finding, where: Context, *, mask_private_addresses: bool = False) -> str:
+    """Return what a finding is, by the written rule that keeps it; empty where it is personal."""
     if found.entity == "IP":
         return _address(text, found, where, mask_private_addresses)
     rule = _RULES.get(found.entity)
-    return rule is not None and rule(text, found, where)
+    return rule(text, found, where) if rule is not None else ""
 
 
-def _address(text: str, found: Finding, where: Context, mask_private: bool) -> bool:
+def _address(text: str, found: Finding, where: Context, mask_private: bool) -> str:
     written = text[found.start : found.end].partition("/")[0].partition("%")[0]
     try:
         if ":" not in written:
             return _ipv4(text, found, int.from_bytes(map(int, written.split("."))), where, mask_private)
         number = int(ipaddress.IPv6Address(written))
     except ValueError:
-        return False
+        return ""
     if number < 2:
-        return True
+        return "the same for everybody"
     if not mask_private and (number >> 118 == 0xFE80 >> 6 or number >> 121 == 0xFC00 >> 9):
-        return True
+        return "private network"
     groups = [group for group in written.split(":") if group]
     # `b::`, `add::face`: scopes in code. An address starts with four digits or has three groups.
-    return len(groups) < 3 and not (groups and len(groups[0]) == 4 and any(char.isdigit() for char in groups[0]))
+    full = bool(groups) and len(groups[0]) == 4 and any(char.isdigit() for char in groups[0])
+    return "scope in code" if len(groups) < 3 and not full else ""
 
 
-def _ipv4(text: str, found: Finding, number: int, where: Context, mask_private: bool) -> bool:
+def _ipv4(text: str, found: Finding, number: int, where: Context, mask_private: bool) -> str:
     if number >> 24 in (0, 127) or number == 0xFFFFFFFF:
-        return True  # unspecified, loopback, broadcast: the same for everybody
+        return "the same for everybody"  # unspecified, loopback, broadcast
     if not mask_private and any(low <= number <= high for low, high in _PRIVATE_IPV4):
-        return True
-    return where.version or _says_version(text[max(0, found.start - _NEAR) : found.start])
+        return "private network"
+    return "version" if where.version or _says_version(text[max(0, found.start - _NEAR) : found.start]) else ""
 
 
 def _says_version(before: str) -> bool:
@@ -91,32 +97,40 @@ def _says_version(before: str) -> bool:
     return word in _VERSION_WORDS
 
 
-def _email(text: str, found: Finding, _: Context) -> bool:
+def _email(text: str, found: Finding, _: Context) -> str:
     """`git@github.com:acme/repo.git`: the user of a remote, not a person."""
-    return text[found.start : found.end].partition("@")[0].rpartition("/")[2] in ("git", "hg", "svn")
+    user = text[found.start : found.end].partition("@")[0].rpartition("/")[2]
+    return "user of a remote" if user in ("git", "hg", "svn") else ""
 
 
-def _phone(text: str, found: Finding, _: Context) -> bool:
+def _phone(text: str, found: Finding, _: Context) -> str:
     if _EPOCH.fullmatch(text, found.start, found.end):
-        return True
-    if _in_decimal(text, found) or _in_uuid(text, found):
-        return True
+        return "time"
+    if number := _in_number(text, found):
+        return number
     before = text[max(0, found.start - _NEAR) : found.start].upper()
-    return "IS" in before and _BOOK_BEFORE.search(before) is not None
+    return "ISBN" if "IS" in before and _BOOK_BEFORE.search(before) is not None else ""
 
 
-def _card(text: str, found: Finding, _: Context) -> bool:
+def _card(text: str, found: Finding, _: Context) -> str:
     """Times in micro- and nanoseconds and the digits of a fraction pass the checksum once in ten times."""
     if _EPOCH.fullmatch(text, found.start, found.end):
-        return True  # no card of 13, 16 or 19 digits starts with 1
-    return _in_decimal(text, found) or _in_uuid(text, found)
+        return "time"  # no card of 13, 16 or 19 digits starts with 1
+    return _in_number(text, found)
 
 
-def _ssn(text: str, found: Finding, where: Context) -> bool:
+def _ssn(text: str, found: Finding, where: Context) -> str:
     """Nine digits alone are a social security number where something nearby says so."""
     if found.score >= 0.3:
-        return _in_uuid(text, found)
-    return not where.ssn and not _SSN_BEFORE.search(text, max(0, found.start - _NEAR), found.start)
+        return "UUID" if _in_uuid(text, found) else ""
+    said = where.ssn or _SSN_BEFORE.search(text, max(0, found.start - _NEAR), found.start)
+    return "" if said else "number that nothing says more of"
+
+
+def _in_number(text: str, found: Finding) -> str:
+    if _in_decimal(text, found):
+        return "decimal number"
+    return "UUID" if _in_uuid(text, found) else ""
 
 
 def _in_decimal(text: str, found: Finding) -> bool:
@@ -139,7 +153,7 @@ def _within(pattern: re.Pattern[str], text: str, found: Finding) -> bool:
     return False
 
 
-_RULES: dict[str, Callable[[str, Finding, Context], bool]] = {
+_RULES: dict[str, Callable[[str, Finding, Context], str]] = {
     "EMAIL": _email,
     "PHONE": _phone,
     "CARD": _card,
