@@ -205,6 +205,40 @@ def test_a_mistake_is_named_with_its_path_and_line(old, new, said):
     assert [problem for problem in problems(text) if problem.startswith(said)], problems(text)
 
 
+AUTH = """\
+receivers:
+  otlp:
+    protocols:
+      grpc: {endpoint: "0.0.0.0:4317", auth: {authenticator: bearertokenauth}}
+"""
+TOKENS = "extensions: {bearertokenauth: {token: at-least-sixteen-characters}}\n"
+
+
+def protected(extensions, started="service:\n  extensions: [bearertokenauth]\n"):
+    return (AUTH + GOOD.partition("processors:")[1] + GOOD.partition("processors:")[2]).replace(
+        "service:\n", extensions + started, 1
+    )
+
+
+def test_with_tokens_any_address_may_be_listened_on():
+    loaded = config.parse(protected(TOKENS), "c", {})
+
+    assert loaded.receivers["otlp"].protocols.grpc.endpoint == "0.0.0.0:4317"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (protected(""), "'bearertokenauth' is no declared extension of type bearertokenauth"),
+        (protected(TOKENS, "service:\n"), "'bearertokenauth' is not started: add it to service::extensions"),
+        (protected(TOKENS.replace("at-least-sixteen-characters", "short")), "extensions::bearertokenauth::token"),
+        (protected(TOKENS.replace("token: at-least-sixteen-characters", "")), "write token or filename, one of them"),
+    ],
+)
+def test_an_authenticator_that_lets_nobody_in_is_said(text, said):
+    assert [problem for problem in problems(text) if said in problem], problems(text)
+
+
 def test_all_mistakes_are_said_at_once():
     text = """\
 receivers:

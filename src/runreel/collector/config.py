@@ -12,7 +12,17 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from runreel.collector import yaml_lines
-from runreel.collector.settings import TYPES, PipelineConfig, Role, ServiceConfig, Strict, TelemetryConfig, Types
+from runreel.collector.settings import (
+    TYPES,
+    BearerTokenAuthConfig,
+    OtlpConfig,
+    PipelineConfig,
+    Role,
+    ServiceConfig,
+    Strict,
+    TelemetryConfig,
+    Types,
+)
 from runreel.collector.yaml_lines import Document
 from runreel.components import BLOBS
 from runreel.errors import ConfigError
@@ -108,7 +118,9 @@ class _Reader:
         for key in data:
             if key not in known:
                 self.problem((key,), f"unknown key {key!r}{_suggest(key, known)}")
-        declared = {role: dict(self.components(role, data.get(role))) for role in ROLES}
+        declared: dict[Role, dict[str, Strict | None]] = {
+            role: dict(self.components(role, data.get(role))) for role in ROLES
+        }
         for role in ROLES[:3]:
             if not data.get(role):
                 self.problem((role,) if role in data else (), f"no {role} are declared: {_example(role, self.types)}")
@@ -121,6 +133,7 @@ class _Reader:
         rest = {key: value for key, value in body.items() if key != "pipelines"}
         service: ServiceConfig | None = self.model(ServiceConfig, rest, ("service",))
         self.references("extensions", _texts(body.get("extensions")), data, ("service", "extensions"))
+        self.authenticators(declared, _texts(body.get("extensions")))
         if service is None:
             return None
         used = {role: _present(declared[role]) for role in ROLES}
@@ -196,6 +209,21 @@ class _Reader:
             if stores[other] != stores[first]:
                 why = f"must be those of {first!r}: in this version a collector has one store, for spans and their logs"
                 self.problem(("service", "pipelines", other, "exporters"), why)
+
+    def authenticators(self, declared: Mapping[Role, Mapping[str, Strict | None]], started: Sequence[str]) -> None:
+        """What a receiver is protected by must be started, and be such an extension."""
+        for receiver_id, body in declared["receivers"].items():
+            protocols = body.protocols if isinstance(body, OtlpConfig) else None
+            for name in ("grpc", "http") if protocols else ():
+                auth = getattr(getattr(protocols, name), "auth", None)
+                if auth is None:
+                    continue
+                path = ("receivers", receiver_id, "protocols", name, "auth", "authenticator")
+                extension = declared["extensions"].get(auth.authenticator)
+                if not isinstance(extension, BearerTokenAuthConfig):
+                    self.problem(path, f"{auth.authenticator!r} is no declared extension of type bearertokenauth")
+                elif auth.authenticator not in started:
+                    self.problem(path, f"{auth.authenticator!r} is not started: add it to service::extensions")
 
     def references(self, role: Role, ids: Sequence[str], data: Mapping[str, object], path: yaml_lines.Path) -> None:
         """Every id in a list must be declared, once."""

@@ -20,6 +20,7 @@ from runreel import otlp
 from runreel.collector import ports
 from runreel.collector.admission import Admission
 from runreel.collector.api import ReadApi
+from runreel.collector.auth import BearerTokens
 from runreel.collector.config import Config, type_of
 from runreel.collector.flags import Flags
 from runreel.collector.health import Health
@@ -28,7 +29,16 @@ from runreel.collector.pipeline import Pipeline, Route
 from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.otlp_http import OtlpHttp
 from runreel.collector.run_list import RunList
-from runreel.collector.settings import MIB, HealthCheckConfig, OtlpConfig, ReadApiConfig, RunListConfig, SpoolConfig
+from runreel.collector.settings import (
+    MIB,
+    AuthConfig,
+    BearerTokenAuthConfig,
+    HealthCheckConfig,
+    OtlpConfig,
+    ReadApiConfig,
+    RunListConfig,
+    SpoolConfig,
+)
 from runreel.collector.settled import Settled
 from runreel.collector.telemetry import Telemetry
 from runreel.components import SPOOL
@@ -178,6 +188,12 @@ class Service:
                 return Spool(folder, limit_bytes=extension.limit_mib * MIB, sync=extension.fsync)
         return None
 
+    def _tokens(self, auth: AuthConfig | None) -> BearerTokens | None:
+        """Return what checks tokens for a receiver. Raises StoreError where a file of them cannot be read."""
+        if auth is None:
+            return None
+        return BearerTokens(cast("BearerTokenAuthConfig", self._config.extensions[auth.authenticator]))
+
     def _keep_run_list(self, runs: RunStore) -> None:
         """Start what keeps the table of runs, where the configuration wants it."""
         for extension_id in self._config.started_extensions:
@@ -228,13 +244,14 @@ class Service:
             intake = Intake(pipeline, Admission(settings.admission.request_limit_mib * MIB), self.counts, signals)
             grpc, http = settings.protocols.grpc, settings.protocols.http
             if grpc is not None:
-                server = OtlpGrpc(intake, grpc.max_recv_msg_size_mib * MIB)
+                server = OtlpGrpc(intake, grpc.max_recv_msg_size_mib * MIB, self._tokens(grpc.auth))
                 where = f"receivers::{receiver_id}::protocols::grpc::endpoint"
                 addresses.setdefault("grpc", server.bind(grpc.endpoint, where))
                 await server.start()
                 stops.append(server.stop)
             if http is not None:
-                web = await self._serve(OtlpHttp(intake, http.max_request_body_size), taken[receiver_id])
+                app = OtlpHttp(intake, http.max_request_body_size, self._tokens(http.auth))
+                web = await self._serve(app, taken[receiver_id])
                 addresses.setdefault("http", ports.address(taken[receiver_id]))
                 stops.append(web.stop)
         return addresses

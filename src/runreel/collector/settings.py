@@ -9,7 +9,16 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from runreel.processors import required
 from runreel.processors.redact import classes
@@ -63,7 +72,7 @@ def _loopback(value: str) -> str:
     if not is_loopback(host):
         raise ValueError(
             f"{value!r} is reachable from other machines, and without authentication a collector listens on loopback "
-            f"only: anybody could read or write runs. Write 127.0.0.1:{port}, and put an authenticating proxy in front"
+            f"only: anybody could write runs. Write 127.0.0.1:{port}, or auth: {{authenticator: bearertokenauth}}"
         )
     return value
 
@@ -92,17 +101,35 @@ LoopbackEndpoint = Annotated[str, AfterValidator(_loopback)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 
 
-class GrpcConfig(Strict):
+class AuthConfig(Strict):
+    """Who may send: what the named extension lets in."""
+
+    authenticator: str
+
+
+class _Listening(Strict):
+    """What listens. Without authentication on loopback only."""
+
+    auth: AuthConfig | None = None  # before the endpoint, which is judged by it
+    endpoint: Endpoint = ""
+
+    @field_validator("endpoint")
+    @classmethod
+    def _check_loopback(cls, value: str, info: ValidationInfo) -> str:
+        return value if info.data.get("auth") else _loopback(value)
+
+
+class GrpcConfig(_Listening):
     """OTLP over gRPC."""
 
-    endpoint: LoopbackEndpoint = "127.0.0.1:4317"
+    endpoint: Endpoint = "127.0.0.1:4317"
     max_recv_msg_size_mib: int = Field(default=64, ge=1, le=1024)
 
 
-class HttpConfig(Strict):
+class HttpConfig(_Listening):
     """OTLP over HTTP, protobuf and JSON. The size limit is in bytes and holds after decompression."""
 
-    endpoint: LoopbackEndpoint = "127.0.0.1:4318"
+    endpoint: Endpoint = "127.0.0.1:4318"
     max_request_body_size: int = Field(default=64 * MIB, ge=1024, le=1024 * MIB)
 
 
@@ -154,6 +181,19 @@ class ReadApiConfig(Strict):
     """The extension `read_api`: where the command line asks for runs. Always on; port 0 takes a free one."""
 
     endpoint: LoopbackEndpoint = "127.0.0.1:0"
+
+
+class BearerTokenAuthConfig(Strict):
+    """The extension `bearertokenauth`: lets in who brings one of the tokens."""
+
+    token: str | None = Field(default=None, min_length=16, repr=False)
+    filename: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> "BearerTokenAuthConfig":
+        if (self.token is None) == (self.filename is None):
+            raise ValueError("write token or filename, one of them")
+        return self
 
 
 class RunListConfig(Strict):
@@ -345,6 +385,7 @@ TYPES: Types = MappingProxyType(
         "processors": {"schema": SchemaConfig, "redact": RedactConfig, "split": SplitConfig},
         "exporters": {"files": FilesConfig, "s3": S3Config, "clickhouse": ClickHouseConfig},
         "extensions": {
+            "bearertokenauth": BearerTokenAuthConfig,
             "health_check": HealthCheckConfig,
             "read_api": ReadApiConfig,
             "run_list": RunListConfig,

@@ -13,11 +13,12 @@ from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untype
 
 from runreel import otlp
 from runreel.collector import ports, telemetry
+from runreel.collector.auth import BearerTokens
 from runreel.collector.http import GRACE_S
 from runreel.collector.logs import describe
 from runreel.collector.pipeline import Request
 from runreel.collector.receivers.intake import Intake
-from runreel.collector.receivers.refusal import Refusal, refuse, too_large
+from runreel.collector.receivers.refusal import NOT_LET_IN, Refusal, refuse, too_large
 from runreel.errors import DecodeError, RunReelError
 
 SignalName = Literal["traces", "logs", "metrics"]
@@ -39,9 +40,10 @@ Handler = Callable[[AsyncIterator[bytes], Any], Awaitable[bytes]]
 class OtlpGrpc:
     """A gRPC server. `bind`, `start`, `stop`, all in the event loop."""
 
-    def __init__(self, intake: Intake, limit_bytes: int) -> None:
+    def __init__(self, intake: Intake, limit_bytes: int, tokens: BearerTokens | None = None) -> None:
         self._intake = intake
         self._limit_bytes = limit_bytes
+        self._tokens = tokens
         self._server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", limit_bytes + _MARGIN_BYTES),
@@ -84,6 +86,9 @@ class OtlpGrpc:
 
     def _export(self, signal: SignalName) -> Handler:
         async def export(messages: AsyncIterator[bytes], context: Any) -> bytes:
+            if not self._let_in(context):
+                self._intake.refused("grpc", signal, NOT_LET_IN)
+                await context.abort(_CODES[NOT_LET_IN.grpc_code], NOT_LET_IN.message)
             try:
                 answer = await self._take(signal, await self._message(messages))
             except RunReelError as error:
@@ -101,6 +106,12 @@ class OtlpGrpc:
             raise AssertionError  # abort raises
 
         return export
+
+    def _let_in(self, context: Any) -> bool:
+        if self._tokens is None:
+            return True
+        given = [value for name, value in context.invocation_metadata() or () if name == "authorization"]
+        return bool(given) and isinstance(given[0], str) and self._tokens.allows(given[0])
 
     async def _message(self, messages: AsyncIterator[bytes]) -> bytes:
         """Return the message of a call. The library refuses one that is over its own limit before we see it, and then

@@ -7,9 +7,10 @@ from typing import Any, Literal, cast
 
 from runreel import otlp
 from runreel.collector.admission import Lease
+from runreel.collector.auth import BearerTokens
 from runreel.collector.pipeline import Request
 from runreel.collector.receivers.intake import Intake
-from runreel.collector.receivers.refusal import NOT_FOUND, UNIMPLEMENTED, refuse, too_large
+from runreel.collector.receivers.refusal import NOT_FOUND, NOT_LET_IN, UNIMPLEMENTED, refuse, too_large
 from runreel.errors import DecodeError, RunReelError
 
 Message = MutableMapping[str, Any]
@@ -23,6 +24,7 @@ _CONTENT_TYPE = {encoding: name.encode() for name, encoding in _TYPES.items()}
 # A client that is still sending does not read our answer, and sees a reset instead of it: what is refused is read to
 # its end and forgotten, up to here.
 _DRAIN_BYTES = 512 * 1024 * 1024
+_STRANGERS_BYTES = 1024 * 1024
 
 
 class _HungUpError(Exception):
@@ -40,9 +42,10 @@ class _Answer:
 class OtlpHttp:
     """An ASGI application. Every answer is in the encoding of its request; none holds text of one."""
 
-    def __init__(self, intake: Intake, limit_bytes: int) -> None:
+    def __init__(self, intake: Intake, limit_bytes: int, tokens: BearerTokens | None = None) -> None:
         self._intake = intake
         self._limit_bytes = limit_bytes
+        self._tokens = tokens
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -67,6 +70,12 @@ class OtlpHttp:
             status = otlp.encode_status("json", UNIMPLEMENTED, "OTLP requests are POSTed")
             return _Answer(405, status, "json", ((b"allow", b"POST"),))
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        if self._tokens is not None and not self._tokens.allows(headers.get(b"authorization", "")):
+            # Not read to its end: who is not let in does not make us read half a gigabyte.
+            await _drain(receive, _DRAIN_BYTES - _STRANGERS_BYTES)
+            self._intake.refused("http", signal, NOT_LET_IN)
+            status = otlp.encode_status("json", NOT_LET_IN.grpc_code, NOT_LET_IN.message)
+            return _Answer(401, status, "json", ((b"www-authenticate", b"Bearer"),))
         encoding = _TYPES.get(headers.get(b"content-type", "").partition(";")[0].strip().lower())
         try:
             with self._intake.admission.lease() as lease:

@@ -8,6 +8,7 @@ MAX_MESSAGE_CHARS = 300
 
 # gRPC's status numbers; named here so that HTTP needs no grpc.
 INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE = 3, 5, 8, 12, 13, 14
+UNAUTHENTICATED = 16
 _DECODE = {
     "malformed": (INVALID_ARGUMENT, 400),
     "wrong_path": (INVALID_ARGUMENT, 400),
@@ -27,6 +28,15 @@ class Refusal:
     outcome: str
     reason: str = ""
     retry_after_s: float | None = None
+
+
+NOT_LET_IN = Refusal(
+    UNAUTHENTICATED,
+    401,
+    "a bearer token is needed: set OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN",
+    "refused",
+    "unauthenticated",
+)
 
 
 def refuse(error: RunReelError) -> Refusal:
