@@ -65,6 +65,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="open pdb in the agent's code where it asks for this recorded step; there is no time limit then",
     )
     parser.add_argument(
+        "--check-order",
+        action="store_true",
+        help="replay a second time under another hash seed, and name what differs: it depends on the order of a set",
+    )
+    parser.add_argument(
         "--no-store", action="store_true", help="do not keep what the agent records of itself while it is replayed"
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON; the agent prints to stderr")
@@ -74,8 +79,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay and report; return 0, 2 or 125."""
     from runreel.replay import report
+    from runreel.replay.checking import check_order
     from runreel.replay.engine import NOT_GIVEN, replay
 
+    if args.check_order and args.break_at is not None:
+        raise UsageError("--check-order and --break-at do not go together: the agent would run twice")
     tools, given = _tools(args.tool), _input(args.input)
     recorded = common.load(args, args.run)
     key, clean = _redaction(args, recorded.tenant)
@@ -83,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     if args.break_at is not None:
         # Ctrl-C is for pdb and the agent, which share our terminal. A handler: what is ignored would be inherited.
         signal.signal(signal.SIGINT, lambda *_: None)
-    replayed = replay(
+    replayed = (check_order if args.check_order else replay)(
         recorded,
         args.agent,
         args=args.rest,

@@ -17,7 +17,7 @@ from typing import Any
 from runreel.canonical import dumps, loads
 from runreel.errors import DivergedError, EntryPointError, RefusedError
 from runreel.record.convert import thaw
-from runreel.replay import capture, determinism, entry, frames, transports
+from runreel.replay import capture, determinism, entry, frames, parsers, transports
 from runreel.replay.boundaries import finding, functions, recorder, swapping
 from runreel.replay.clock import Clock
 from runreel.replay.descendants.broker import Broker
@@ -142,7 +142,8 @@ class Child:
         capture.install(self._link)
         when_imported("runreel.record._active", self._under_recorder)
         self._swapper.install()
-        determinism.install(self._plan.get("seed"))
+        parsers.watch(lambda broken: self._tell("parser", **parsers.facts(broken)))
+        determinism.install(self._plan.get("seed"), lambda kind, value: self._tell("drew", kind=kind, value=value))
         Broker(self._link, self._clock, {name: self._plan.get(name) for name in _SHARED}).install()
         self._clock.start()
 

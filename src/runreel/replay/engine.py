@@ -32,11 +32,6 @@ from runreel.values import Run, Value
 NOT_GIVEN: Any = object()
 """Tells an input of None from none at all."""
 
-_SETTINGS = {
-    # Content is off by default: without it the replay's own record would be empty.
-    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY",
-    "PYTHONHASHSEED": "0",
-}
 _OF_TELEMETRY = ("OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_LOGS_EXPORTER", "OTEL_METRICS_EXPORTER")
 
 
@@ -67,6 +62,7 @@ def replay(
     env: Mapping[str, str] | None = None,
     timeout_s: float = 600.0,
     break_at: int | None = None,
+    hash_seed: int = 0,
     stdout: int | IO[bytes] | None = None,
     redact: outcome.Redact | None = None,
 ) -> Replayed:
@@ -88,6 +84,7 @@ def replay(
         timeout_s: How long the agent may run; then it is killed and the replay is not comparable.
         break_at: The step of the record at which pdb opens in the agent's code, on our own terminal. The agent then has
             all the time there is.
+        hash_seed: What orders the agent's sets (PYTHONHASHSEED).
         stdout: Where the agent's output goes; None is our own. It is stored nowhere.
         redact: The redactor's `process`, for what the replay records of itself; without it that holds live values, and
             must stay in memory.
@@ -116,7 +113,7 @@ def replay(
     matcher.serve((given if input is NOT_GIVEN else None, *(() if args else arguments)))
     plan = _plan(run, arranged, entry, arguments, targets, given)
     started = time.monotonic()
-    with _child(env, cwd, stdout) as (sandboxed, channel):
+    with _child(environment_of(os.environ if env is None else env, hash_seed), cwd, stdout) as (sandboxed, channel):
         host = Host(matcher, channel, break_at=break_at)
         matcher.drawn.pids.add(sandboxed.pid)
         sandboxed.follow(lambda: len(matcher.divergences))
@@ -205,7 +202,7 @@ def _plan(
 
 @contextmanager
 def _child(
-    env: Mapping[str, str] | None, cwd: str | Path | None, stdout: int | IO[bytes] | None
+    environment: Mapping[str, str], cwd: str | Path | None, stdout: int | IO[bytes] | None
 ) -> Iterator[tuple[Sandboxed, Channel]]:
     """Start the child behind the walls; whatever happens, it is gone afterwards."""
     ours, theirs = socket.socketpair()
@@ -213,7 +210,6 @@ def _child(
     try:
         with theirs:
             argv = [sys.executable, "-P", "-m", "runreel.replay.child", str(theirs.fileno())]
-            environment = environment_of(os.environ if env is None else env)
             sandboxed = Sandbox().start(argv, env=environment, cwd=cwd, pass_fds=[theirs.fileno()], stdout=stdout)
         with sandboxed:
             yield sandboxed, channel
@@ -221,11 +217,12 @@ def _child(
         channel.close()
 
 
-def environment_of(env: Mapping[str, str]) -> dict[str, str]:
+def environment_of(env: Mapping[str, str], hash_seed: int = 0) -> dict[str, str]:
     """Return the agent's environment: as given, without credentials, with what a replay needs set."""
     kept = {name: value for name, value in scrub(env).items() if name not in _OF_TELEMETRY}
+    # Content is off by default: without it the replay's own record would be empty.
     content = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-    return {**kept, **_SETTINGS, content: kept.get(content) or _SETTINGS[content]}
+    return {**kept, "PYTHONHASHSEED": str(hash_seed), content: kept.get(content) or "SPAN_ONLY"}
 
 
 def _serve(host: Host, sandboxed: Sandboxed, channel: Channel, timeout_s: float | None) -> tuple[int, bool]:
