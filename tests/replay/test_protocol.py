@@ -124,3 +124,34 @@ def test_a_forked_process_is_told_that_it_cannot_ask_and_the_parent_hears_of_it(
 
 def test_a_frame_shows_neither_head_nor_body_when_it_is_printed():
     assert "secret" not in repr(Frame("call", {"text": "secret"}, b"secret"))
+
+
+def test_a_number_that_is_another_file_by_now_is_neither_written_nor_read(tmp_path):
+    left, right = socket.socketpair()
+    number = left.detach()
+    channel = Channel(number)
+    (tmp_path / "own").write_bytes(bytes(64))
+    with (tmp_path / "own").open("r+b") as own:
+        os.dup2(own.fileno(), number)
+
+        with pytest.raises(BrokenPipeError):
+            channel.send(Frame("http"))
+        assert channel.receive() is None
+
+    assert (tmp_path / "own").read_bytes() == bytes(64)
+    right.close()
+    channel.close()
+
+
+def test_a_forked_process_cannot_say_how_its_parent_ended(pair):
+    left, right = pair
+    link = Link(left)
+    pid = os.fork()
+    if pid == 0:
+        link.tell(Frame("ended", {"how": "returned"}))
+        link.tell(Frame("note", {"text": "from the fork"}))
+        os._exit(0)
+    os.waitpid(pid, 0)
+    link.tell(Frame("ended", {"how": "raised"}))
+
+    assert [right.receive().type for _ in range(2)] == ["note", "ended"]

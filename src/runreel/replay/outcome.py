@@ -122,6 +122,12 @@ def _network_divergence(attempt: NetworkAttempt) -> Divergence:
 def _output_divergences(tape: Tape, seen: Seen, ended: Mapping[str, Any], run: Run | None) -> list[Divergence]:
     """Every call was as recorded: is what came out of it, too?"""
     recorded = tape.run
+    if not ended and recorded.outcome == "ok" and not seen.timed_out:
+        cut_off = _cut_off(seen, recorded, run)
+        if cut_off:
+            return [
+                Divergence("output_mismatch", reason=cut_off, advice="let the agent's code return or exit by itself")
+            ]
     if ended.get("how") == "raised" and recorded.outcome == "ok":
         reason = f"the agent ended with {ended['error_type']}; the recorded run ended well"
         return [Divergence("output_mismatch", reason=reason, advice="what it printed on the terminal says where")]
@@ -147,6 +153,15 @@ def _output_divergences(tape: Tape, seen: Seen, ended: Mapping[str, Any], run: R
             advice="every call is as recorded: the difference comes from the agent's code after the last one",
         )
     ]
+
+
+def _cut_off(seen: Seen, recorded: Run, run: Run | None) -> str:
+    """Return what a process that ended without a word did not get to; nothing where nothing is known to be missing."""
+    if seen.exit_code < 0:
+        return f"the agent's process ended by signal {-seen.exit_code}; the recorded run ended well"
+    if recorded.final_output.sha256 and (run is None or not run.final_output.sha256):
+        return f"the agent's process ended (exit status {seen.exit_code}) before the output that the recorded run gave"
+    return ""
 
 
 def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> list[str]:

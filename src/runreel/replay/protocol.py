@@ -16,6 +16,8 @@ from typing import Any
 
 _LENGTHS = struct.Struct(">II")
 _MAX_BYTES = 1 << 31
+# What a child says of itself: a process that it forked has no say in it.
+_OF_ITS_OWN = frozenset({"started", "refused", "no_entry", "ended"})
 GONE = "the replay that started this process is gone"
 
 
@@ -32,10 +34,15 @@ class Frame:
 
 
 class Channel:
-    """One end of the stream pair. Owns its descriptor. Sending is thread-safe; one thread at a time may receive."""
+    """One end of the stream pair. Owns its descriptor. Sending is thread-safe; one thread at a time may receive.
+
+    An agent may close every descriptor it finds, and its next file then has our number: nothing is written to it, and
+    nothing read from it.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._stream = _identity(descriptor)
         self._sending = threading.Lock()
 
     def send(self, frame: Frame) -> None:
@@ -43,11 +50,15 @@ class Channel:
         head = json.dumps({"type": frame.type, **frame.head}, ensure_ascii=True).encode()
         data = memoryview(_LENGTHS.pack(len(head), len(frame.body)) + head + frame.body)
         with self._sending:
+            if _identity(self._descriptor) != self._stream:
+                raise BrokenPipeError("the descriptor is another file by now")
             while data:
                 data = data[os.write(self._descriptor, data) :]
 
     def receive(self) -> Frame | None:
         """Read the next frame; None at the end of the stream, also where it ends inside a frame."""
+        if _identity(self._descriptor) != self._stream:
+            return None
         lengths = self._read(_LENGTHS.size)
         if lengths is None:
             return None
@@ -81,6 +92,15 @@ class Channel:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    """Return what tells the file behind a descriptor from every other; None where it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class Link:
@@ -118,6 +138,8 @@ class Link:
 
     def tell(self, frame: Frame) -> None:
         """Send a frame that has no reply; silently nothing where the parent is gone, since nobody is left to tell."""
+        if frame.type in _OF_ITS_OWN and os.getpid() != self._pid:
+            return
         try:
             self._channel.send(frame)
         except OSError:
