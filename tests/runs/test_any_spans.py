@@ -1,15 +1,21 @@
 """Whatever spans and log events say, and however they hang together, they make runs: the same ones in any order."""
 
 import random
+from io import StringIO
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
+from hostile import HOSTILE, KEYS, SCOPES
 from otlp_build import T0
+from runreel.cli import show
+from runreel.processors.schema import Schema
 from runreel.runs.document import run_document, summarise
 from runreel.runs.scores import EVALUATION
 from runreel.semconv import keys
-from runreel.values import LogEvent, Run, Span, Value
+from runreel.semconv.view import DETAILS_EVENT
+from runreel.values import Event, LogEvent, RawBatch, Run, Span, Value
 from span_kit import make_event, make_link, make_log, make_span, runs_of
 
 TRACES = ("1" * 32, "2" * 32, "3" * 32)
@@ -131,3 +137,61 @@ def test_any_spans_make_runs_and_the_same_ones_in_any_order(
                 seen.add(at.shadowed_by)
                 at = run.steps[at.shadowed_by]
         run_document(run, payloads=True)
+
+
+known = st.dictionaries(
+    st.sampled_from(KEYS), st.sampled_from(HOSTILE + ODD + ANSWERS + ("chat", "LLM", "tool", "model")), max_size=12
+)
+
+# What makes a span a step, dialect by dialect: without it little of what it holds is looked at.
+kinds = st.sampled_from(
+    (
+        {},
+        {"gen_ai.operation.name": "chat"},
+        {"gen_ai.operation.name": "execute_tool"},
+        {"gen_ai.operation.name": "retrieval"},
+        {"gen_ai.operation.name": "search_memory"},
+        {"openinference.span.kind": "LLM"},
+        {"openinference.span.kind": "RETRIEVER"},
+        {"langfuse.observation.type": "generation"},
+        {"langsmith.span.kind": "llm"},
+        {"traceloop.span.kind": "tool"},
+        {"ai.operationId": "ai.generateText.doGenerate"},
+        {"genkit:metadata:subtype": "model"},
+        {"mcp.method.name": "tools/call"},
+    )
+)
+
+
+@st.composite
+def hostile_spans(draw: st.DrawFn) -> Span:
+    named = draw(kinds) | draw(known)
+    details = Event(DETAILS_EVENT, T0, draw(known)), Event("exception", T0, {"exception.type": 7})
+    return make_span(
+        named,
+        trace_id=draw(st.sampled_from(TRACES[:2])),
+        span_id=draw(st.sampled_from(IDS)),
+        parent_id=draw(st.sampled_from((None, *IDS))),
+        name=draw(st.sampled_from(NAMES)),
+        scope=draw(st.sampled_from(SCOPES)),
+        resource=draw(known),
+        start_ns=draw(times),
+        end_ns=draw(times),
+        events=draw(st.sampled_from(((), details))),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(hostile_spans(), min_size=1, max_size=5), st.lists(known, max_size=2))
+def test_hostile_values_under_keys_that_dialects_read_make_nothing_fail(
+    found: list[Span], told: list[dict[str, Value]]
+) -> None:
+    events = [make_log(attributes, span.key.span_id) for attributes, span in zip(told, found, strict=False)]
+
+    taken = Schema().process(RawBatch("default", tuple(found), tuple(events)))
+    runs = runs_of(taken.spans, taken.logs)
+
+    assert len(taken.spans) == len(found)
+    for run in runs:
+        run_document(run, payloads=True)
+        show.tree(Console(file=StringIO()), run, payloads=True)

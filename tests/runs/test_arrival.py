@@ -15,7 +15,7 @@ from runreel.runs.load import StoreRuns
 from runreel.runs.scores import EVALUATION
 from runreel.storage import RunQuery
 from runreel.values import LogEvent, RawBatch, Run, Span
-from span_kit import CAPTURES, SAMPLES, capture, make_log, of_kind, runs_of, sample, spans_of
+from span_kit import CAPTURES, SAMPLES, capture, make_log, make_span, of_kind, runs_of, sample, spans_of
 from store_kit import Clock, split
 
 NAMES = [
@@ -117,3 +117,18 @@ def test_log_events_without_a_time_keep_the_order_they_were_observed_in() -> Non
 
         assert [score["name"] for score in run.scores] == ["z", "y", "x", "a"]
         assert len(of_kind(run, "llm")) == 1
+
+
+def test_messages_that_come_one_by_one_without_a_time_keep_the_order_they_were_observed_in() -> None:
+    span = make_span({"gen_ai.system": "openai", "gen_ai.operation.name": "chat", "gen_ai.request.model": "m"})
+    logs = [
+        make_log({}, event_name=f"gen_ai.{role}.message", time_ns=0, observed_ns=T0 + place, body={"content": text})
+        for place, (role, text) in enumerate((("system", "s"), ("user", "z"), ("assistant", "y"), ("user", "a")))
+    ]
+
+    for order in (logs, logs[::-1], [logs[3], logs[0], logs[2], logs[1]]):
+        (run,) = runs_of([span], order)
+
+        asked = run.value(run.steps[0].input)
+        assert isinstance(asked, tuple)
+        assert [one["parts"][0]["content"] for one in asked] == ["s", "z", "y", "a"]  # type: ignore[index,call-overload]

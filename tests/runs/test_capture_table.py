@@ -142,9 +142,9 @@ ROWS = (
     Row("samples/openinference/crewai", 1, 0, 1, 0, (0, 0), "full"),
     Row("samples/openinference/langfuse-test-agno-cache", 1, 1, 0, 0, (50000, 200), "none", "input:content_off output:content_off model:model_alias"),
     Row("samples/openinference/langgraph", 1, 2, 1, 1, (100, 20), "full"),
-    Row("samples/openinference/llamaindex-rag", 3, 4, 0, 1, (0, 0), "none none none", "steps:no_calls output:content_off input:content_off"),
+    Row("samples/openinference/llamaindex-rag", 3, 4, 0, 1, (0, 0), "none full partial", "steps:no_calls input:content_off output:content_off"),
     Row("samples/openinference/openai-agents", 1, 2, 1, 0, (120, 24), "full"),
-    Row("samples/openinference/openai-chat", 4, 4, 0, 0, (104, 20), "full full none full", "output:content_off"),
+    Row("samples/openinference/openai-chat", 4, 4, 0, 0, (104, 20), "full full full full"),
     Row("samples/openlit/langfuse-test-openai-chat", 1, 1, 0, 0, (14, 96), "full", "model:model_alias"),
     Row("samples/openllmetry-legacy/langfuse-test-openai-chat", 1, 1, 0, 0, (14, 173), "full"),
     Row("samples/openllmetry-legacy/openai-0.52.0", 3, 3, 0, 0, (104, 20), "full full none", "output:content_off"),
@@ -168,7 +168,7 @@ ROWS = (
     Row("samples/vercel-ai-sdk/generateText-v6", 1, 2, 1, 0, (100, 20), "full"),
     Row("samples/vercel-ai-sdk/generateText-v7", 1, 2, 1, 0, (100, 20), "full"),
     Row("samples/vercel-ai-sdk/generateText-v7l", 1, 2, 1, 0, (100, 20), "full"),
-    Row("samples/vercel-ai-sdk/langfuse-test-embed", 0, 0, 0, 0, (0, 0), ""),
+    Row("samples/vercel-ai-sdk/langfuse-test-embed", 1, 1, 0, 0, (0, 0), "none", "input:content_off output:content_off model:model_alias"),
 )
 # fmt: on
 

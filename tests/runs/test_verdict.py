@@ -202,3 +202,13 @@ def test_gaps_stand_in_the_order_of_the_steps_and_those_of_the_run_last() -> Non
 
     steps = [gap.step for gap in run.gaps]
     assert steps == [*sorted(step for step in steps if step is not None), None]
+
+
+def test_embeddings_of_the_conventions_have_no_content_and_the_fix_does_not_name_a_switch() -> None:
+    span = make_span({"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "e"})
+
+    (run,) = runs_of([span])
+
+    fixes = {gap.fix for gap in run.gaps if gap.field in ("input", "output")}
+    assert len(fixes) == 1
+    assert fixes.pop().startswith("nothing to switch on")

@@ -27,6 +27,11 @@ _DOCUMENTS = (
     "wrap the retriever with runreel.record, or put each document's text under `content` in gen_ai.retrieval.documents "
     "(OpenInference sends it by itself)"
 )
+_WITHOUT_EMBEDDINGS = frozenset({"otel", "otel_legacy", "openllmetry"})
+_EMBEDDINGS = (
+    "nothing to switch on: this instrumentation has no place for texts and their vectors; wrap the retriever above it "
+    "with runreel.record, so that a replay answers there (OpenInference sends them by itself)"
+)
 _UNRECORDED = "return and take plain values, dataclasses or pydantic models at the boundary"
 _LOSSES = "read the agent's log for what the recorder could not do"
 _CODE = "set service.version or vcs.ref.head.revision to the commit, in OTEL_RESOURCE_ATTRIBUTES"
@@ -113,6 +118,8 @@ def _fix(step: Step, name: str, ref: Ref) -> str:
         return _COUNT if "missing_index" in ref.reason else _LENGTH
     if "no_document_text" in ref.reason:
         return _DOCUMENTS
+    if step.fields.get("operation") == "embeddings" and step.dialect in _WITHOUT_EMBEDDINGS:
+        return _EMBEDDINGS
     switch = content_switch(instrumentation, name)
     return _UPLOAD + switch if ref.state == "external" else switch
 

@@ -112,6 +112,7 @@ PARTS: Final = frozenset(
         "compaction",
         "data",
         "document",
+        "embeddings",
         "file",
         "file_data",
         "function",

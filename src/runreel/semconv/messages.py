@@ -206,6 +206,11 @@ def _tool_response(value: Mapping[str, Value]) -> Value:
     return out
 
 
+def embedded(vectors: Value) -> tuple[Message, ...]:
+    """Return the answer that a list of vectors is, one for each text that was embedded."""
+    return ({"role": "assistant", "parts": ({"type": "embeddings", "content": vectors},)},)
+
+
 def holes(found: Sequence[Message]) -> str:
     """Return why messages lack content, else "": parts without content, or with a placeholder in its place."""
     for one in found:

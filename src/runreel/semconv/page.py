@@ -42,8 +42,9 @@ _TAIL = """\
 
 A message is `{"role", "parts", "name"?, "finish_reason"?}`. Parts are `text` (`content`), `tool_call` (`id`, `name`,
 `arguments`: the object where the model's text is one, else that text), `tool_call_response` (`id`, `response`),
-`reasoning` (`content`), `blob` (`modality`, `mime_type`, `content` in base64), `uri` (`modality`, `uri`); any other
-part is kept as it came. System instructions that came apart stand first, as a message of role `system`.
+`reasoning` (`content`), `blob` (`modality`, `mime_type`, `content` in base64), `uri` (`modality`, `uri`),
+`embeddings` (`content`: a vector for each text); any other part is kept as it came. System instructions that came
+apart stand first, as a message of role `system`.
 
 A document is `{"id", "score", "content", "metadata", ...}`; a tool definition `{"type", "name", "description",
 "parameters"}`; each key only where it came.

@@ -5,6 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hostile import HOSTILE
 from otlp_build import T0
 from runreel.canonical import freeze
 from runreel.semconv.dialects import DIALECTS, OWN
@@ -51,7 +52,7 @@ TREES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(FIELDS | st.text(max_size=3), inner, max_size=4),
     max_leaves=8,
 )
-VALUES = TREES | TREES.map(json.dumps) | st.sampled_from(OPERATIONS + KINDS)
+VALUES = TREES | TREES.map(json.dumps) | st.sampled_from(OPERATIONS + KINDS) | st.sampled_from(HOSTILE)
 MAPS = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=10)
 
 

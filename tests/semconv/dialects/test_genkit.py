@@ -121,3 +121,12 @@ def test_a_real_export_is_a_run_of_three_calls_of_each_sort() -> None:
     assert [step.kind for step in run.steps] == ["agent", "llm", "tool", "tool", "llm", "tool", "llm"]
     assert not any(step.synthesised for step in run.steps)
     assert str(run.value(run.user_input)).startswith("[scenario:weather] Hi")
+
+
+def test_an_embedding_answers_with_its_vectors() -> None:
+    given = {"input": [{"content": [{"text": "Rain?"}]}]}
+
+    found = one("embedder", given, {"embeddings": [{"embedding": [0.5, 1]}]}, "googleai/e")
+
+    assert (found.kind, found.fields["operation"], found.input.state) == ("llm", "embeddings", "whole")
+    assert found.output.value == ({"role": "assistant", "parts": ({"type": "embeddings", "content": ((0.5, 1),)},)},)

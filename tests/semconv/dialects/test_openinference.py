@@ -254,3 +254,16 @@ def test_a_span_whose_kind_was_dropped_is_still_a_model_call() -> None:
     scope = "openinference.instrumentation.agno"
 
     assert read(View(make_span({"llm.token_count.prompt": 7}, scope=scope))).kind == "llm"
+
+
+def test_an_embedding_answers_with_its_vectors_and_holes_are_said() -> None:
+    flat: dict[str, Value] = {"openinference.span.kind": "EMBEDDING", "embedding.embeddings.0.embedding.text": "a"}
+    flat["embedding.embeddings.0.embedding.vector"] = (0.5, 1.0)
+
+    whole = read(View(make_span(flat)))
+    holed = read(View(make_span(flat | {"embedding.embeddings.2.embedding.vector": (1.0,)})))
+    without = read(View(make_span(flat | {"embedding.embeddings.1.embedding.text": "b"})))
+
+    assert whole.output.value == ({"role": "assistant", "parts": ({"type": "embeddings", "content": ((0.5, 1.0),)},)},)
+    assert holed.output.state == "cut"
+    assert without.output.state == "absent"

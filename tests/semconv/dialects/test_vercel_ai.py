@@ -130,3 +130,32 @@ def test_the_settings_that_switch_content_on() -> None:
     assert "recordInputs: true" in content_switch("ai", "input")
     assert "recordOutputs: true" in content_switch("ai", "output")
     assert "recordInputs" not in content_switch("aiohttp 3.1", "input")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "name"),
+    [
+        ({"ai.operationId": "ai.embed.doEmbed"}, "x"),
+        ({"operation.name": "ai.embed.doEmbed index-documents"}, "index-documents"),
+        ({}, "ai.embed.doEmbed index-documents"),
+    ],
+)
+def test_an_embedding_is_known_by_its_operation_or_its_names(attributes: dict[str, Value], name: str) -> None:
+    more: dict[str, Value] = {"ai.model.id": "e", "ai.values": ('"a"', '"b"'), "ai.embeddings": ("[0.5, 1]", "[0, 2]")}
+
+    found = read(View(make_span(attributes | more, scope="ai", name=name)))
+
+    assert (found.kind, found.fields["operation"], found.input.state) == ("llm", "embeddings", "whole")
+    assert found.output.value == (
+        {"role": "assistant", "parts": ({"type": "embeddings", "content": ((0.5, 1), (0, 2))},)},
+    )
+
+
+def test_a_vector_that_was_cut_is_said() -> None:
+    attributes: dict[str, Value] = {"ai.operationId": "ai.embed.doEmbed", "ai.value": '"a"', "ai.embedding": "[0.5, 0."}
+
+    assert read(View(make_span(attributes, scope="ai"))).output.state == "cut"
+
+
+def test_other_spans_of_the_scope_are_no_steps() -> None:
+    assert read(View(make_span({"ai.model.id": "m"}, scope="ai", name="fetch"))).kind == "other"

@@ -89,6 +89,10 @@ def _input(view: View) -> Found:
 def _output(view: View) -> Found:
     found, whole = _json(view, _OUT)
     answer = whole.get("message")
+    listed = whole.get("embeddings")
+    if found.state == "whole" and isinstance(listed, tuple):
+        vectors = tuple(one.get("embedding") if isinstance(one, Mapping) else one for one in listed)
+        return replace(found, value=shapes.embedded(vectors))
     if found.state != "whole" or not isinstance(answer, Mapping):
         return found if found.state != "whole" else ABSENT
     made = dict(_message(answer, view))

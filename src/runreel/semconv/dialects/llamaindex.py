@@ -133,8 +133,7 @@ def _output(view: View) -> Found:
         return Found((made,), "whole", "", "events", ("response.message.blocks",))
     vectors = _event(view, "EmbeddingEndEvent", "SparseEmbeddingEndEvent").get("embeddings")
     if vectors is not None:
-        part = {"type": "embeddings", "content": _parsed(view, vectors)}
-        return Found(({"role": "assistant", "parts": (part,)},), "whole", "", "events", ("embeddings",))
+        return Found(shapes.embedded(_parsed(view, vectors)), "whole", "", "events", ("embeddings",))
     return _said(view, done.get("response.text"), "assistant", "response.text")
 
 

@@ -27,6 +27,7 @@ _KINDS: Final[Mapping[str, Kind]] = {
 _FIRST_CHUNK: Final = "First Token Stream Event"
 _IN: Final = "llm.input_messages"
 _OUT: Final = "llm.output_messages"
+_EMBEDDED: Final = "embedding.embeddings"
 _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 # Request fields that have a place of their own in the record.
 _NOT_PARAMS: Final = frozenset({"model", "model_name", "_type", "messages", "input", "tools", "functions", "stream"})
@@ -119,7 +120,7 @@ def _input(view: View) -> Found:
     if found is not ABSENT:
         return found
     # Text completions have indexed prompts, embeddings indexed texts.
-    for prefix, inner in (("llm.prompts", "prompt"), ("embedding.embeddings", "embedding")):
+    for prefix, inner in (("llm.prompts", "prompt"), (_EMBEDDED, "embedding")):
         _, trees, _ = indexed(view, prefix)
         texts = [_inner(one, inner).get("text") for one in trees]
         if made := shapes.messages(tuple(text for text in texts if isinstance(text, str)), "user", view.memo):
@@ -129,6 +130,8 @@ def _input(view: View) -> Found:
 
 def _output(view: View) -> Found:
     found = _read_messages(view, _OUT, "assistant", "output.value")
+    if found.state == "absent" and (embedded := _vectors(view)) is not None:
+        return embedded
     reasons = _finish_reasons(view)
     if not isinstance(found.value, tuple) or not reasons:
         return found
@@ -138,6 +141,18 @@ def _output(view: View) -> Found:
             one = {**one, "finish_reason": shapes.finish(reasons[index])}
         filled.append(one)
     return Found(tuple(filled), found.state, found.reason, found.source, found.keys)
+
+
+def _vectors(view: View) -> Found | None:
+    """What an embedding answered: a vector for each of its texts."""
+    source, trees, complete = indexed(view, _EMBEDDED)
+    vectors = tuple(_inner(one, "embedding").get("vector") for one in trees)
+    if not vectors or None in vectors:
+        return None
+    keys = (f"{_EMBEDDED}.*",)
+    if not complete:
+        return Found(shapes.embedded(vectors), "cut", f"missing_index: {_EMBEDDED} has holes", source, keys)
+    return Found(shapes.embedded(vectors), "whole", "", source, keys)
 
 
 def _definitions(view: View) -> Found:
@@ -321,8 +336,8 @@ DIALECT = Dialect(
     contents={
         "agent.input": Source(("input.value",), read=lambda view: _chain_value(view, "input.value", "user")),
         "agent.output": Source(("output.value",), read=lambda view: _chain_value(view, "output.value", "assistant")),
-        "llm.input": Source((f"{_IN}.*", "llm.prompts.*", "embedding.embeddings.*"), read=_input),
-        "llm.output": Source((f"{_OUT}.*",), read=_output),
+        "llm.input": Source((f"{_IN}.*", "llm.prompts.*", f"{_EMBEDDED}.*"), read=_input),
+        "llm.output": Source((f"{_OUT}.*", f"{_EMBEDDED}.*"), read=_output),
         "llm.tool_definitions": Source(("llm.tools.*",), read=_definitions),
         "llm.response_raw": Source(("output.value",), "json"),
         "tool.input": Source(("input.value", "tool.parameters"), read=_tool_input),

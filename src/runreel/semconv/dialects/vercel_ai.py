@@ -14,6 +14,7 @@ from runreel.semconv.view import ABSENT, Found, View
 from runreel.values import Kind, Value
 
 _OPERATION: Final = "ai.operationId"
+_NAME: Final = "operation.name"
 _CALLS: Final = (".doGenerate", ".doStream", ".doEmbed")
 _OUTER: Final = frozenset(
     {
@@ -32,7 +33,16 @@ _OBJECT: Final = "ai.response.object"
 _TOOL_CALLS: Final = "ai.response.toolCalls"
 _REASONING: Final = "ai.response.reasoning"
 _ANSWER: Final = (_TEXT, _OBJECT, _TOOL_CALLS, _REASONING)
+_VECTORS: Final = ("ai.embedding", "ai.embeddings")
 _DETAILS: Final = "ai.usage.inputTokenDetails."
+
+
+def _operation(view: View) -> str:
+    """Return what the SDK did, `ai.embed.doEmbed`: some processors keep only `operation.name` or the span's name, where
+    the function's id may stand behind it."""
+    named = (view.text(_OPERATION), view.text(_NAME), view.span.name)
+    words = (one.split(maxsplit=1) for one in named)
+    return next((found[0] for found in words if found and found[0].startswith("ai.")), "")
 
 
 def _claims(view: View) -> bool:
@@ -40,14 +50,15 @@ def _claims(view: View) -> bool:
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:
-    operation = view.text(_OPERATION)
+    operation = _operation(view)
+    source = _OPERATION if view.text(_OPERATION) else _NAME if view.text(_NAME) else "name"
     if operation.endswith(_CALLS):
-        return "llm", _OPERATION
+        return "llm", source
     if operation == "ai.toolCall":
-        return "tool", _OPERATION
+        return "tool", source
     if operation.endswith(".doRerank"):
-        return "retrieval", _OPERATION
-    return ("agent", _OPERATION) if operation in _OUTER else None
+        return "retrieval", source
+    return ("agent", source) if operation in _OUTER else None
 
 
 def _prompt(view: View) -> Found:
@@ -68,7 +79,7 @@ def _output(view: View) -> Found:
     """The answer, put together from its text, object, reasoning and tool calls, each with a key of its own."""
     found = {key: raw for _, key, raw in view.locate(_ANSWER)}
     if not found:
-        return ABSENT
+        return _vectors(view)
     keys = tuple(found)
     reasoning, text, calls = found.get(_REASONING), found.get(_TEXT, found.get(_OBJECT)), found.get(_TOOL_CALLS)
     called = understand("json", calls, "", view.memo)
@@ -90,10 +101,22 @@ def _output(view: View) -> Found:
     return Found((made,), "withheld" if holes else "whole", holes, "attributes", keys)
 
 
+def _vectors(view: View) -> Found:
+    """What an embedding answered: one vector as JSON, or a list of them."""
+    for source, key, raw in view.locate(_VECTORS):
+        listed = raw if isinstance(raw, tuple) else (raw,)
+        vectors = tuple(understand("json", one, "", view.memo) for one in listed)
+        worst = next((one for one in vectors if one.state != "whole"), None)
+        if worst is not None:
+            return Found(None, worst.state, f"{worst.reason} ({key})", source, (key,))
+        return Found(shapes.embedded(tuple(one.value for one in vectors)), "whole", "", source, (key,))
+    return ABSENT
+
+
 def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
     if kind != "llm":
         return {}
-    operation = view.text(_OPERATION)
+    operation = _operation(view)
     out: dict[str, Value] = {"params.tool_choice": _parsed(view, "ai.prompt.toolChoice")}
     if operation.endswith(".doStream"):
         out["stream"] = True
@@ -177,7 +200,7 @@ DIALECT = Dialect(
         "agent.input": Source(("ai.prompt",), read=_prompt),
         "agent.output": Source(_ANSWER, read=_output),
         "llm.input": Source(("ai.prompt.messages", "ai.value", "ai.values"), "messages"),
-        "llm.output": Source(_ANSWER, read=_output),
+        "llm.output": Source((*_ANSWER, *_VECTORS), read=_output),
         "llm.tool_definitions": Source(("ai.prompt.tools",), "definitions"),
         "tool.input": arguments_source("ai.toolCall.args"),
         "tool.output": Source(("ai.toolCall.result",)),
@@ -185,8 +208,8 @@ DIALECT = Dialect(
     extras=_extras,
     coded={
         "llm.params.extra": ("ai.prompt.toolChoice",),
-        "llm.stream": (_OPERATION,),
-        "llm.operation": (_OPERATION,),
+        "llm.stream": (_OPERATION, _NAME),
+        "llm.operation": (_OPERATION, _NAME),
         "llm.time_to_first_chunk": ("ai.response.msToFirstChunk",),
         "llm.tool_call_texts": (_TOOL_CALLS,),
     },
