@@ -49,10 +49,9 @@ def test_an_address_where_no_collector_is_is_said_with_where_it_stands(tmp_path:
 
 
 def test_what_answers_and_is_no_collector_is_said(tmp_path: Path) -> None:
-    with collector(tmp_path, Store()) as up:
-        # Its OTLP port is none of a read API.
-        with pytest.raises(StoreError, match="does not let us in: 404"):
-            running(Place(tmp_path, collector=Named(up.http, "t", "--collector", "x")), say=quiet)
+    # Its OTLP port is none of a read API.
+    with collector(tmp_path, Store()) as up, pytest.raises(StoreError, match="does not let us in: 404"):
+        running(Place(tmp_path, collector=Named(up.http, "t", "--collector", "x")), say=quiet)
 
 
 def test_a_collector_on_the_data_folder_is_asked_only_where_it_has_that_store_open(tmp_path: Path) -> None:
