@@ -118,3 +118,31 @@ def test_costs_are_told_where_a_price_was_valid_that_day(database, tmp_path, clo
     ((_, cost, currency),) = database._engine.query(costs)
     ((tokens,),) = database._engine.query("SELECT usage.input_tokens[1] FROM runreel.run_list")
     assert (cost, currency) == (tokens, "EUR")
+
+
+def test_the_ledger_is_told_over_what_was_told_last(database) -> None:
+    for stored in (3, 5):
+        database.tell_ledger("one-1a2b", {"default": {"stored_spans": stored}, "": {"damaged_records": 0}})
+    database.tell_ledger("two-3c4d", {"default": {"stored_spans": 2}})
+
+    told = database._engine.query(
+        "SELECT collector, tenant, what, number FROM runreel.ledger FINAL WHERE tenant != '' ORDER BY collector"
+    )
+    assert [tuple(row) for row in told] == [
+        ("one-1a2b", "default", "stored_spans", 5),
+        ("two-3c4d", "default", "stored_spans", 2),
+    ]
+
+
+def test_each_look_tells_the_ledger(clock) -> None:
+    told = []
+
+    class Nothing:
+        def keep_up(self, tenant: str, **_: int) -> None:
+            pass
+
+    kept_list = RunList(Nothing(), 1, tell=lambda: told.append(1), clock=clock)  # type: ignore[arg-type]
+    kept_list.look()
+    kept_list.look()
+
+    assert len(told) == 2

@@ -11,6 +11,7 @@ from runreel.collector.pipeline import Route
 from runreel.collector.service import Parts
 from runreel.collector.settings import Strict
 from runreel.components import PROCESSORS, Site, open_exporters, runs_in
+from runreel.exporters.clickhouse import ClickHouse
 from runreel.processors.chain import Chain
 
 
@@ -30,7 +31,9 @@ def parts(config: Config, home: Path) -> Parts:
                 exporter.shutdown()
             raise
     routes = {signal: Route(chain, exporters) for signal, chain in chains.items()}
-    return Parts(routes, runs_in(exporters), next(iter(chains.values())).text)
+    rows = next((one for one in exporters.values() if isinstance(one, ClickHouse)), None)
+    text = next(iter(chains.values())).text
+    return Parts(routes, runs_in(exporters), text, rows.tell_ledger if rows else None)
 
 
 def _chains(config: Config, site: Site) -> Mapping[otlp.Signal, Chain]:

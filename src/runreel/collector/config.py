@@ -201,6 +201,7 @@ class _Reader:
             for role in ROLES[:3]:
                 self.references(role, _texts(body.get(role)), data, (*path, role))
             self.processors(_texts(body.get("processors")), (*path, "processors"), path)
+            self.vault(body, data, path)
             if body.get("exporters"):
                 self.exporters(_texts(body["exporters"]), (*path, "exporters"))
                 stores[pipeline_id] = _texts(body["exporters"])
@@ -248,6 +249,20 @@ class _Reader:
         for (first, second), why in _WHY.items():
             if first in kinds and second in kinds and kinds.index(first) > kinds.index(second):
                 self.problem(path, why)
+
+    def vault(self, body: Mapping[str, object], data: Mapping[str, object], path: yaml_lines.Path) -> None:
+        """What is sealed needs a vault to go to, and a vault needs what is sealed."""
+        declared = data.get("processors")
+        redactors = [name for name in _texts(body.get("processors")) if type_of(name) == "redact"]
+        found = [declared.get(name) for name in redactors] if isinstance(declared, dict) else []
+        seals = any(isinstance(one, dict) and one.get("vault_key") for one in found)
+        stores = any(type_of(name) == "vault" for name in _texts(body.get("exporters")))
+        if stores and not seals:
+            why = "vault stores what redact seals, and it seals nothing: set its vault_key (runreel vault init makes one)"
+            self.problem((*path, "exporters"), why)
+        elif seals and not stores:
+            why = "redact seals values, and no exporter vault is there to store them: add it, or remove vault_key"
+            self.problem((*path, "exporters"), why)
 
     def exporters(self, ids: Sequence[str], path: yaml_lines.Path) -> None:
         """Heavy parts first, then the rows that name them."""

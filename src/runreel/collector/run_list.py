@@ -1,4 +1,4 @@
-"""The extension `run_list`: keeps the table of runs up to date, for dashboards that read tables.
+"""The extension `run_list`: keeps the tables of runs and of the ledger up to date, for dashboards that read tables.
 
 A run is summed up once it has been quiet for a while, and once more when nothing of it can be expected any longer.
 """
@@ -28,12 +28,14 @@ class RunList:
         runs: StoreRuns,
         interval_s: float,
         *,
+        tell: Callable[[], None] = lambda: None,
         settings: Settings | None = None,
         tenant: str = DEFAULT_TENANT,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._runs = runs
         self._interval_s = interval_s
+        self._tell = tell
         when = settings or Settings()
         self._waits_ns = [int((seconds + _MARGIN_S) * _NS) for seconds in (when.quiet_s, when.idle_s)]
         self._tenant = tenant
@@ -53,7 +55,8 @@ class RunList:
             self._thread.join()
 
     def look(self) -> None:
-        """Sum up what has become quiet since the last look. Raises StoreError."""
+        """Sum up what has become quiet since the last look, and tell the ledger. Raises StoreError, ConsumeError."""
+        self._tell()
         now = self._clock()
         for number, wait_ns in enumerate(self._waits_ns):
             until = now - wait_ns

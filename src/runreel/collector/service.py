@@ -10,7 +10,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,12 +56,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a configuration is built into: the route of each signal, the runs that the read API shows, and how it
-    redacts a text for a client."""
+    """What a configuration is built into: the route of each signal, the runs that the read API shows, how it redacts a
+    text for a client, and where what a collector counts is told."""
 
     routes: dict[otlp.Signal, Route]
     runs: RunStore
     redact: Callable[[str], str] | None = None
+    ledger: Callable[[str, Mapping[str, Mapping[str, int]]], None] | None = None
 
 
 Build = Callable[[Config, Path], Parts]
@@ -110,7 +111,7 @@ class Service:
         await pipeline.start()
         runs = Settled(parts.runs, self.spool) if self.spool else parts.runs
 
-        self._keep_run_list(parts.runs)
+        self._keep_run_list(parts)
         token = secrets.token_urlsafe(32)
         reading = ReadApi(runs, token, redact=parts.redact, flag=Flags(runs, pipeline).add)
         api = await self._serve(reading, taken[_READ_API])
@@ -194,12 +195,18 @@ class Service:
             return None
         return BearerTokens(cast("BearerTokenAuthConfig", self._config.extensions[auth.authenticator]))
 
-    def _keep_run_list(self, runs: RunStore) -> None:
-        """Start what keeps the table of runs, where the configuration wants it."""
+    def _keep_run_list(self, parts: Parts) -> None:
+        """Start what keeps the tables of runs and the ledger, where the configuration wants it."""
+        runs, spool, ledger = parts.runs, self.spool, parts.ledger
+
+        def tell() -> None:
+            if spool is not None and ledger is not None:
+                ledger(spool.name, spool.counted())
+
         for extension_id in self._config.started_extensions:
             extension = self._config.extensions[extension_id]
             if isinstance(extension, RunListConfig) and isinstance(runs, StoreRuns):
-                kept = RunList(runs, extension.interval_s)
+                kept = RunList(runs, extension.interval_s, tell=tell)
                 kept.start()
                 self._stack.push_async_callback(asyncio.to_thread, kept.stop)
 

@@ -318,6 +318,7 @@ class RedactConfig(Strict):
     token_digits: int = Field(default=8, ge=8, le=64)
     scope: Literal["tenant", "run"] = "tenant"
     classes: Annotated[tuple[ClassConfig, ...], BeforeValidator(_as_tuple)] = ()
+    vault_key: str | None = Field(default=None, min_length=1)
 
 
 class SplitConfig(Strict):
@@ -376,6 +377,13 @@ class ClickHouseConfig(Strict):
         return self
 
 
+class VaultConfig(Strict):
+    """The exporter `vault`: values behind tokens, sealed, in a file of their own."""
+
+    path: str | None = Field(default=None, min_length=1)
+    ttl_days: int = Field(default=7, ge=1, le=400)
+
+
 Role = Literal["receivers", "processors", "exporters", "extensions"]
 Types = Mapping[Role, Mapping[str, type[Strict]]]
 
@@ -383,7 +391,7 @@ TYPES: Types = MappingProxyType(
     {
         "receivers": {"otlp": OtlpConfig},
         "processors": {"schema": SchemaConfig, "redact": RedactConfig, "split": SplitConfig},
-        "exporters": {"files": FilesConfig, "s3": S3Config, "clickhouse": ClickHouseConfig},
+        "exporters": {"files": FilesConfig, "s3": S3Config, "clickhouse": ClickHouseConfig, "vault": VaultConfig},
         "extensions": {
             "bearertokenauth": BearerTokenAuthConfig,
             "health_check": HealthCheckConfig,

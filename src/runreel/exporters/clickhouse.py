@@ -164,6 +164,18 @@ class ClickHouse:
             "arrived_ns": [arrived_ns] * len(parts),
         }
 
+    def tell_ledger(self, collector: str, counts: Mapping[str, Mapping[str, int]]) -> None:
+        """Write what a collector counts, by tenant, over what it told last. Raises RetryableError, PermanentError."""
+        lines = [(tenant, what, number) for tenant, of in counts.items() for what, number in of.items()]
+        columns: dict[str, Sequence[Any]] = {
+            "tenant": [tenant for tenant, _, _ in lines],
+            "collector": [collector] * len(lines),
+            "what": [what for _, what, _ in lines],
+            "number": [number for _, _, number in lines],
+            "told_ns": [self._clock()] * len(lines),
+        }
+        self._engine.insert("ledger", columns, new_token())
+
     # --- Database ---
 
     def recent(self, tenant: str, *, since_ns: int | None, limit: int, offset: int) -> Sequence[Trace]:

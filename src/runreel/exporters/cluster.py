@@ -22,6 +22,7 @@ _SHARD_BY = {
     "run_names": "run_id",
     "callers": "instance",
     "prices": "model",
+    "ledger": "collector",
     "schema_version": "version",
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 from runreel.errors import ConsumeError, StoreError
 from runreel.exporters import owner, schema
 from runreel.exporters.connection import Connection, describe, quiet
+from runreel.exporters.hush import hushed
 
 
 class Engine(Connection):
@@ -47,9 +48,10 @@ class Engine(Connection):
         engine = cls(path, lock, _TemporaryFolder(tmp))
         failure: str | None = None
         try:
-            engine._writer = _client(path)
-            engine._reader = _client(path)
-            schema.migrate(engine)
+            with hushed():
+                engine._writer = _client(path)
+                engine._reader = _client(path)
+                schema.migrate(engine)
         except ClickHouseError as error:
             failure = _open_failure(path, error)
         except ConsumeError as error:

@@ -119,6 +119,13 @@ TYPES: Mapping[str, Mapping[str, str]] = {
         "trace_id": "String",
         "scope": "LowCardinality(String)",
     },
+    "ledger": {
+        "tenant": "LowCardinality(String)",
+        "collector": "String",
+        "what": "LowCardinality(String)",
+        "number": "UInt64",
+        "told_ns": "UInt64",
+    },
     "prices": {
         "model": "String",
         "valid_from": "Date",

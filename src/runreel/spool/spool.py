@@ -9,6 +9,8 @@ import contextlib
 import logging
 import os
 import queue
+import secrets
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -51,7 +53,8 @@ class _Append:
 
 
 class Spool:
-    """A spool in a folder. `open` before the rest. Thread-safe for appending; one thread may take.
+    """A spool in a folder. `open` before the rest. Thread-safe for appending; one thread may take. `name` tells it from
+    those of other collectors.
 
     Args:
         folder: Where the segments are; made if missing. Only one process may use it at a time.
@@ -71,6 +74,7 @@ class Spool:
     ) -> None:
         self.folder = folder
         self.ledger = Ledger()
+        self.name = ""
         self._limit, self._segment_limit, self._memory_limit = limit_bytes, segment_bytes, memory_bytes
         self._sync = sync
         self._waiting: deque[Entry] = deque()
@@ -89,6 +93,7 @@ class Spool:
         try:
             for folder in (self.folder, self.folder / DAMAGED, self.folder / REFUSED):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.name = _name(self.folder / "name")
             self._recover()
         except OSError as error:
             raise StoreError(f"cannot use the spool {self.folder}: {error.strerror}; set RUNREEL_HOME") from None
@@ -375,6 +380,15 @@ def drain(spool: Spool, exporters: Sequence[Exporter], say: Callable[[str], obje
             spool.finish([entry])
             stored += 1
     return stored
+
+
+def _name(file: Path) -> str:
+    """Return the name of a spool, drawn when it was made: two collectors of one machine have two."""
+    if not file.exists():
+        half = file.with_suffix(".half")
+        half.write_text(f"{socket.gethostname()}-{secrets.token_hex(4)}", encoding="utf-8")
+        half.replace(file)
+    return file.read_text(encoding="utf-8")
 
 
 def _write(descriptor: int, data: bytes) -> None:
