@@ -75,6 +75,8 @@ def narrowed(text: str) -> tuple[str, int] | None:
         return None
     for side in (0, 1):
         inner, rest = text[side::2], text[1 - side :: 2]
+        if text[:2] in ("\xff\xfe", "\xfe\xff"):  # a byte order mark is no letter of the first word
+            inner, rest = f" {inner[1:]}", rest[1:]
         if rest and rest.count("\0") * 20 >= len(rest) * 19 and inner.count("\0") * 20 <= len(inner):
             return inner, side
     return None

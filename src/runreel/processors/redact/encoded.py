@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from runreel.processors.redact.bytetext import Readable, readable
@@ -30,6 +31,7 @@ _LONG = 200  # a run this long with every kind of character, that decodes and is
 _HEAD = 4096  # characters, a multiple of 4, that tell what a long run is
 _GLIMPSE = 48  # characters that tell whether a part of a run is text
 _MOST_PARTS = 8
+_PART = re.compile("[/_-]")
 # The first of four characters of base64 says what the first of three bytes starts with; of text it is one of these.
 _FIRST_OF_ASCII = str.maketrans("", "", "IJKLMNOPQRSTUVWXYZabcdef")
 _MOST_ODD = 2  # line breaks, letters beyond ASCII
@@ -131,7 +133,8 @@ def _opened(text: str, start: int, end: int, code: str) -> Run | None:
 
 def _parts(text: str, start: int, end: int) -> Iterator[Run]:
     """Yield the parts of a run that are base64 of text: behind a slash or dash, or where the beginning was cut off."""
-    places = [place + 1 for place in range(start, min(end, start + 256)) if text[place] in "/-_"][:_MOST_PARTS]
+    breaks = islice(_PART.finditer(text, start, min(end, start + 256)), _MOST_PARTS)
+    places = [one.end() for one in breaks]
     for place in (*places, start + 1, start + 2, start + 3):
         if end - place < _SHORTEST:
             continue
