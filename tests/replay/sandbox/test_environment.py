@@ -35,6 +35,12 @@ SECRET = "planted-credential-7"
         "SECRET_KEY_BASE",
         "API_KEY_PROD",
         "R2_ACCESS_KEY_ID",
+        "PASS",
+        "REDISCLI_AUTH",
+        "ORACLE_PWD",
+        "SSH_KEY_PASSPHRASE",
+        "CLIENTSECRET",
+        "DBT_ENV_SECRET_WAREHOUSE",
     ],
 )
 def test_a_credential_is_replaced_by_a_dummy(name: str) -> None:
@@ -59,6 +65,13 @@ def test_a_credential_is_replaced_by_a_dummy(name: str) -> None:
         "SENTRY_DSN",
         "KUBECONFIG",
         "KRB5CCNAME",
+        "DOCKER_CONFIG",
+        "DOCKER_AUTH_CONFIG",
+        "REGISTRY_AUTH_FILE",
+        "NETRC",
+        "PGPASSFILE",
+        "BOTO_CONFIG",
+        "CLOUDSDK_CONFIG",
         "OTEL_EXPORTER_OTLP_HEADERS",
         "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
         "RUNREEL_TENANT_KEY",
@@ -83,6 +96,21 @@ def test_a_password_inside_a_url_is_replaced() -> None:
 
     assert kept["DATABASE_URL"] == f"postgres://bob:{DUMMY}@db.example:5432/x"
     assert kept["API_URL"] == "https://api.example/v1"
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (f"postgres://bob:{SECRET}@db/x", f"postgres://bob:{DUMMY}@db/x"),
+        (f"redis://:{SECRET}@h:6379/0", f"redis://:{DUMMY}@h:6379/0"),
+        (f"mongodb+srv://bob:{SECRET}@c/x", f"mongodb+srv://bob:{DUMMY}@c/x"),
+        ("amqp://bob:p@ss@h//", f"amqp://bob:{DUMMY}@h//"),
+        (f"https://{SECRET}@errors.example.com/1", f"https://{DUMMY}@errors.example.com/1"),
+        (f"jdbc:mysql://h/db?user=bob&password={SECRET}", f"jdbc:mysql://h/db?user=bob&password={DUMMY}"),
+    ],
+)
+def test_what_a_dsn_opens_is_replaced_and_where_it_leads_is_kept(value: str, kept: str) -> None:
+    assert scrub({"APP_DSN": value})["APP_DSN"] == kept
 
 
 def test_a_password_inside_a_connection_string_is_replaced() -> None:

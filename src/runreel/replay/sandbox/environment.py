@@ -36,11 +36,11 @@ QUIET = {
 """Switches that keep libraries from calling home; what they still try is a note in the report."""
 
 _CREDENTIAL = re.compile(
-    r"(PASSWORD|PASSWD|PASSPHRASE|APIKEY"
+    r"(PASSWORD|PASSWD|PASSPHRASE|APIKEY|CLIENTSECRET"
     r"|(^|_)(API_KEYS?|ACCESS_?KEYS?|ACCESS_KEY_ID|SECRET(_?KEYS?|S|_ACCESS_KEY)?|TOKEN|PWD|PAT|BEARER|COOKIES?"
     r"|PRIVATE_?KEYS?|CREDENTIALS?|CREDS|AUTH_?KEYS?|SIGNING_?KEYS?|ENCRYPTION_?KEYS?|MASTER_?KEYS?|PASS|PW|USERPASS"
     r"|AUTH|AUTHORIZATION|JWT)"
-    r"|(^|_)(API_?KEY|SECRET_?KEY|PRIVATE_?KEY|PASSWORD|ACCESS_TOKEN|AUTH_TOKEN|CREDENTIALS)_[A-Z0-9]+)$",
+    r"|(^|_)(API_?KEY|SECRET_?KEY|PRIVATE_?KEY|PASSWORD|ACCESS_TOKEN|AUTH_TOKEN|CREDENTIALS|SECRET)_[A-Z0-9]+)$",
     re.IGNORECASE,
 )
 # What says where a credential is, or how one looks, is none.
@@ -52,14 +52,16 @@ _WORD = re.compile(r"[A-Za-z_.-]{1,24}")  # SORT_KEY=created_at
 _REMOVED = re.compile(
     r"^(AWS_.*|AZURE_(CLIENT|TENANT|FEDERATED|USERNAME|AUTHORITY).*|(BOTO|CLOUDSDK)_.*|GOOGLE_APPLICATION_CREDENTIALS"
     r"|.*_PROXY|SSH_(AUTH_SOCK|AGENT_PID|ASKPASS|CONNECTION|CLIENT)|DBUS_.*|GPG_AGENT_INFO|GNOME_KEYRING_.*"
-    r"|KRB5CCNAME|DOCKER_(HOST|CERT_PATH|CONTEXT|TLS_VERIFY)|CONTAINER_HOST|KUBECONFIG|KUBERNETES_.*|VAULT_ADDR"
+    r"|KRB5CCNAME|DOCKER_(HOST|CERT_PATH|CONTEXT|TLS_VERIFY|CONFIG|AUTH_CONFIG)|REGISTRY_AUTH_FILE"
+    r"|CONTAINER_HOST|KUBECONFIG|KUBERNETES_.*|VAULT_ADDR"
     r"|RUNREEL_TENANT_KEY|NETRC|SENTRY_DSN|PGPASSFILE|PGSERVICEFILE|VSCODE_(IPC|GIT_IPC)_.*|GIT_ASKPASS|SUDO_ASKPASS"
     r"|OTEL_EXPORTER_OTLP_(.*_)?(HEADERS|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$",
     re.IGNORECASE,
 )
 _NO_CREDENTIAL = frozenset({"PWD", "OLDPWD"})
 _SWITCHES = frozenset({"", "0", "1", "true", "false", "yes", "no", "on", "off"})
-_PASSWORD_IN_URL = re.compile(r"([a-z][a-z0-9+.-]*://[^\s/@:]*:)[^\s/@]+(?=@)", re.IGNORECASE)
+_PASSWORD_IN_URL = re.compile(r"([a-z][a-z0-9+.-]*://[^\s/@:]*:)[^\s/]+(?=@)", re.IGNORECASE)
+_KEY_IN_DSN = re.compile(r"(https?://)[^\s/@:]+(?=@)", re.IGNORECASE)
 _PASSWORD_IN_DSN = re.compile(r"\b((?:password|pwd)=)[^\s;&]+", re.IGNORECASE)
 
 
@@ -88,6 +90,8 @@ def scrub(env: Mapping[str, str], *, providers: Iterable[str] | None = None) -> 
 def _harmless(name: str, value: str) -> str:
     if _names_credential(name, value):
         return value if value.lower() in _SWITCHES else DUMMY
+    if name.upper().endswith("DSN"):  # of an error tracker: its user name is its key
+        value = _KEY_IN_DSN.sub(rf"\g<1>{DUMMY}", value)
     value = _PASSWORD_IN_DSN.sub(rf"\g<1>{DUMMY}", _PASSWORD_IN_URL.sub(rf"\g<1>{DUMMY}", value))
     for start, end, _ in sorted(find_secrets(value), reverse=True):
         if DUMMY not in value[start:end]:
