@@ -59,6 +59,29 @@ def test_another_process_that_listens_is_found():
     assert owner[1].startswith(sys.executable)
 
 
+def test_a_secret_on_the_command_line_of_another_process_is_not_shown(tmp_path):
+    lines = (
+        "import socket, sys",
+        "it = socket.create_server(('127.0.0.1', 0))",
+        "print(it.getsockname()[1], flush=True)",
+    )
+    (tmp_path / "s.py").write_text("\n".join((*lines, "sys.stdin.read()\n")))
+    words = ["--password=planted-7", "postgres://bob:planted-8@db/x", "two\nlines"]
+    with subprocess.Popen(
+        [sys.executable, "s.py", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as other:
+        port = int(other.stdout.readline())
+
+        with pytest.raises(UsageError) as caught:
+            ports.bind(f"127.0.0.1:{port}", "x")
+
+        other.stdin.close()
+    said = str(caught.value)
+    assert f"is in use by process {other.pid} ({sys.executable} s.py --password=<SECRET:password> postgres://" in said
+    assert "two lines" in said
+    assert "planted" not in said
+
+
 def test_a_port_that_nobody_has_has_no_owner():
     with socket.socket() as bound_only:
         bound_only.bind(("127.0.0.1", 0))

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 
@@ -226,6 +227,31 @@ def test_a_descriptor_that_is_the_agents_own_file_by_now_gets_nothing_of_ours(ru
     run(DIVERGED["closes all descriptors at once"])
 
     assert (tmp_path / "own_file").read_bytes() == b""
+
+
+def test_nothing_is_open_in_the_agent_but_the_standard_streams_and_the_recorders_pair(run, tmp_path):
+    held = [socket.create_server(("127.0.0.1", 0)), *socket.socketpair(), (tmp_path / "open").open("w")]
+    for one in held:
+        os.set_inheritable(one.fileno(), True)
+    source = """
+        everything()
+        found = {}
+        for number in os.listdir("/proc/self/fd"):
+            if os.path.exists(f"/proc/self/fd/{number}"):
+                found[number] = os.readlink(f"/proc/self/fd/{number}")
+        with open(os.environ["OWN_FILE"], "w") as file:
+            json.dump(found, file)
+    """
+
+    replayed = run(source)
+
+    found = json.loads((tmp_path / "own_file").read_text())
+    beside = {number: what for number, what in found.items() if number not in ("0", "1", "2")}
+    assert replayed.verdict == "same"
+    assert len(beside) == 1
+    assert next(iter(beside.values())).startswith("socket:")
+    for one in held:
+        one.close()
 
 
 def test_outside_of_a_replay_the_same_lines_reach_the_servers_and_run_the_tool(listeners, tmp_path, monkeypatch):

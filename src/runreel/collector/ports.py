@@ -6,6 +6,8 @@ from pathlib import Path
 
 from runreel.collector.settings import split_endpoint
 from runreel.errors import UsageError
+from runreel.semconv.secrets import strip_secrets
+from runreel.text import one_line
 
 _LISTEN = "0A"  # state column of /proc/net/tcp
 _COMMAND_CHARS = 120
@@ -53,7 +55,10 @@ def _by(port: int) -> str:
 
 
 def owner_of(port: int) -> tuple[int, str] | None:
-    """Find the process that listens on a TCP port: its id and command line. None where /proc does not tell."""
+    """Find the process that listens on a TCP port: its id and command line. None where /proc does not tell.
+
+    It may be anybody's command line: what looks like a secret in it is left out, as are control characters.
+    """
     inodes = _listening(port)
     if not inodes:
         return None
@@ -62,7 +67,7 @@ def owner_of(port: int) -> tuple[int, str] | None:
             if any(_target(descriptor) in inodes for descriptor in (process / "fd").iterdir()):
                 words = (process / "cmdline").read_bytes().split(b"\0")
                 command = " ".join(word.decode(errors="replace") for word in words if word)
-                return int(process.name), command[:_COMMAND_CHARS] or "no command line"
+                return int(process.name), one_line(strip_secrets(command), _COMMAND_CHARS) or "no command line"
         except OSError:
             continue  # ended meanwhile, or another user's: the next one
     return None
