@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from e2e_kit import Done, runreel, serving, settled
+from e2e_kit import CAPTURES, Done, runreel, serving, settled
 from model_server import serving as serving_model
+from runreel.runs import discovery
 from stored_bytes import found
 
 AGENT = Path(__file__).resolve().parents[1] / "agents" / "weather_agent.py"
@@ -106,6 +107,29 @@ def test_a_replay_that_is_not_to_be_stored_is_not(world: World) -> None:
 
     assert done.out.splitlines()[-1] == "  not stored: --no-store"
     assert world.listed("--replays") == before
+
+
+def test_a_collector_that_is_named_lists_replays_and_stores_them_from_anywhere(world: World, tmp_path: Path) -> None:
+    at = discovery.read(world.home)
+    env = {"RUNREEL_COLLECTOR": at.api, "RUNREEL_TOKEN": at.token, "RUNREEL_HOME": ""}
+
+    def ask(*words: object, code: int = 0) -> Done:
+        return runreel(tmp_path, *words, env=env, cwd=tmp_path, code=code)
+
+    replayed = ask("replay", world.run_id, "--agent", AGENT, "--json").json()
+    flagged = ask("runs", "flag", world.run_id, "--reason", "by name", "--json").json()
+    imported = ask("runs", "import", CAPTURES / "otel-genai-openai" / "stream", "--json").json()
+
+    assert replayed["verdict"] == "same"
+    assert replayed["stored_run_id"] in {one["run_id"] for one in ask("runs", "ls", "--replays", "--json").json()}
+    assert flagged == {"run_id": world.run_id}
+    (trace_id,) = imported["trace_ids"]
+    assert ask("runs", "show", trace_id, "--json").json()["model_calls"] > 0
+    assert (
+        "refuses the token"
+        in runreel(tmp_path, "runs", "ls", env={**env, "RUNREEL_TOKEN": "wrong"}, cwd=tmp_path, code=1).err
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_live_value_of_a_replay_is_on_the_disk_whoever_stored_it(world: World) -> None:
