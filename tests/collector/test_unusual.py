@@ -31,6 +31,24 @@ def test_marks_that_name_a_place_are_counted_without_it():
     assert counts(make_span(marks=marks)) == {("case", "withheld"): 1, ("case", "time:no_end"): 1}
 
 
+def test_the_name_of_the_key_that_made_the_tokens_is_nothing_unusual():
+    assert counts(make_span(marks=("key:ba6512bcb6e5f872", "cut_value"))) == {("case", "cut_value"): 1}
+
+
+def test_a_step_by_its_keys_alone_of_a_scope_that_nobody_knows_is_counted_and_structure_is_not():
+    def row(kind, dialect, scope):
+        return SpanRow(make_span(scope=scope), Facts(kind, "gen_ai.operation.name", dialect))
+
+    rows = (row("llm", "otel", "acme"), row("llm", "otel", "opentelemetry.instrumentation.genai.openai"))
+    rows += (
+        row("other", "structural", "acme"),
+        row("llm", "openinference", "acme"),
+        row("tool", "otel", "runreel.record"),
+    )
+
+    assert dict(unusual(SplitBatch("default", rows=rows), Services())) == {("case", "unknown_scope"): 1}
+
+
 def test_two_spans_with_one_id_are_a_clash_and_a_span_seen_twice_is_none():
     span = make_span(end_ns=0)
     finished, other = replace(span, end_ns=span.start_ns + 1), replace(span, name="another")

@@ -19,6 +19,7 @@ _NAME_CHARS = 64
 ID_CLASH = "id_clash"
 """Two spans of one request have one id, and are not the same span seen twice."""
 
+_KEY = "key"  # the mark says which key made the tokens: nothing unusual
 WRONG_PATH = "wrong_path"
 """It came where another signal goes, and was taken all the same."""
 UNKNOWN_SCOPE = "unknown_scope"
@@ -66,6 +67,8 @@ def unusual(batch: SplitBatch, services: Services) -> Mapping[tuple[str, str], i
 def _whats(item: Span | LogEvent) -> Iterator[str]:
     for mark in item.marks:
         kind, _, rest = mark.partition(":")
+        if kind == _KEY:
+            continue
         # `withheld:<path>:<reason>` and its like name a place, of which there is no end.
         yield kind if rest.count(":") else mark
     if isinstance(item, LogEvent) and item.dropped:
