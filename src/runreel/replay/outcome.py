@@ -8,6 +8,7 @@ from runreel.canonical import Bindings, Mismatch
 from runreel.replay import decided
 from runreel.replay.cleaning import mask
 from runreel.replay.host import Host
+from runreel.replay.processes import notes_on
 from runreel.replay.recording import Recording, new_run_id, recording, result
 from runreel.replay.sandbox import Attempt, Isolation, NetworkAttempt, merge
 from runreel.replay.tape import Tape
@@ -72,6 +73,7 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
             *tape.notes,
             *matcher.notes,
             *host.notes,
+            *notes_on(tape.run, tape.entries, matcher.coverage),
             *own.problems,
             *notes,
             *_notes_of_end(seen, ended, not_reached),

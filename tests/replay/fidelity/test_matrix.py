@@ -104,3 +104,5 @@ def test_the_report_says_that_a_program_was_answered(both):
     _, _, replayed = both
 
     assert "sub_agent.py, a program that the agent started, was answered too" in replayed.notes
+    (said,) = [note for note in replayed.notes if "another process (sub-agent)" in note]
+    assert said.endswith("answered from the record")
