@@ -51,8 +51,8 @@ _SCOPE_WORDS: Final = re.compile(
 )
 _KEY_PARTS: Final = re.compile(r"[.:/]")
 # Finds the types and roles that a text may hold, those in arguments and results too: most texts need no more.
-_TYPES: Final = re.compile(r'"type"\s*:\s*"([^"\\]{1,80})')
-_ROLES: Final = re.compile(r'"role"\s*:\s*"([^"\\]{1,80})')
+_SAID: Final = re.compile(r'"(type|role)"\s*:\s*"([^"\\]{1,80})')
+_KNOWN: Final = frozenset({*(("type", part) for part in PARTS), *(("role", role) for role in ROLES)})
 
 
 def marks(span: Span, facts: Facts) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _strangers(attributes: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
     for key in CONTENT:
         value: object = attributes.get(key)
         if isinstance(value, str):
-            if PARTS.issuperset(_TYPES.findall(value)) and ROLES.issuperset(_ROLES.findall(value)):
+            if _KNOWN.issuperset(_SAID.findall(value)):
                 continue
             try:
                 value = json.loads(value)
