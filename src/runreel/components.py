@@ -13,6 +13,8 @@ from runreel.errors import RetryableError, StoreError
 from runreel.exporters.blobs import BlobsExporter
 from runreel.exporters.files import FileBlobs
 from runreel.exporters.memory import Memory
+from runreel.exporters.vault import FILE as VAULT_FILE
+from runreel.exporters.vault import Vault
 from runreel.runs.load import StoreRuns
 from runreel.runs.places import BLOBS_FOLDER, Place, remote_runs, running
 from runreel.runs.sending import Sender
@@ -24,6 +26,7 @@ from runreel.values import DEFAULT_TENANT, RawBatch
 if TYPE_CHECKING:
     from runreel.exporters.clickhouse import ClickHouse
     from runreel.processors.redact.settings import RedactSettings
+    from runreel.processors.redact.tokens import Sealer
 
 SPOOL = "spool"
 """The folder of the spool in a data folder."""
@@ -244,14 +247,22 @@ def redact_settings(settings: Mapping[str, Any]) -> "RedactSettings":
         {"class" if name == "kind" else name: text for name, text in one.items() if text is not None}
         for one in settings.get("classes", ())
     ]
-    return RedactSettings(**{**settings, "classes": rules(declared)})
+    told = {name: value for name, value in settings.items() if name != "vault_key"}
+    return RedactSettings(**{**told, "classes": rules(declared)})
 
 
 def _redact(settings: Mapping[str, Any], site: Site) -> Any:
     from runreel.processors.redact.keys import load_key
     from runreel.processors.redact.redactor import Redactor
 
-    return Redactor(load_key(site.home, site.tenant), redact_settings(settings))
+    return Redactor(load_key(site.home, site.tenant), redact_settings(settings), sealer=_sealer(settings))
+
+
+def _sealer(settings: Mapping[str, Any]) -> "Sealer | None":
+    from runreel.processors.redact.sealing import Box, read_public
+
+    path = settings.get("vault_key")
+    return Box(read_public(Path(path))) if path else None
 
 
 def _split(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001
@@ -301,6 +312,11 @@ def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
     return ClickHouse(engine, site.blobs, Settings(inline_bytes=INLINE_BYTES))
 
 
+def _vault(settings: Mapping[str, Any], site: Site) -> Vault:
+    path = settings.get("path")
+    return Vault(Path(path) if path else site.home / "vault" / VAULT_FILE, settings.get("ttl_days", 7))
+
+
 def _memory(settings: Mapping[str, Any], site: Site) -> Memory:  # noqa: ARG001
     return Memory()
 
@@ -310,4 +326,10 @@ def _type(component_id: str) -> str:
 
 
 PROCESSORS: Mapping[str, Factory] = {"schema": _schema, "redact": _redact, "split": _split}
-EXPORTERS: Mapping[str, Factory] = {"files": _files, "s3": _s3, "clickhouse": _clickhouse, "memory": _memory}
+EXPORTERS: Mapping[str, Factory] = {
+    "files": _files,
+    "s3": _s3,
+    "clickhouse": _clickhouse,
+    "vault": _vault,
+    "memory": _memory,
+}

@@ -30,6 +30,7 @@ COMMANDS = {
     "runs": ("runreel.cli.runs", "list, show, export and import runs"),
     "replay": ("runreel.cli.replay", "re-execute an agent with everything answered from the record"),
     "redact": ("runreel.cli.redact", "show what redaction leaves of a file, and which rule did what; stores nothing"),
+    "vault": ("runreel.cli.vault", "make the vault's keys, open the value behind a token, and say who did"),
     "audit": ("runreel.cli.audit", "look for personal data and secrets in everything that is stored"),
     "diff": ("runreel.cli.diff", "compare two runs, first divergence first"),
 }

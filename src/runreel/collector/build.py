@@ -9,7 +9,7 @@ from runreel import otlp
 from runreel.collector.config import Config, type_of
 from runreel.collector.pipeline import Route
 from runreel.collector.service import Parts
-from runreel.collector.settings import Strict
+from runreel.collector.strict import Strict
 from runreel.components import PROCESSORS, Site, open_exporters, runs_in
 from runreel.exporters.clickhouse import ClickHouse
 from runreel.processors.chain import Chain

@@ -19,10 +19,10 @@ from runreel.collector.settings import (
     PipelineConfig,
     Role,
     ServiceConfig,
-    Strict,
     TelemetryConfig,
     Types,
 )
+from runreel.collector.strict import Strict
 from runreel.collector.yaml_lines import Document
 from runreel.components import BLOBS
 from runreel.errors import ConfigError
@@ -258,7 +258,9 @@ class _Reader:
         seals = any(isinstance(one, dict) and one.get("vault_key") for one in found)
         stores = any(type_of(name) == "vault" for name in _texts(body.get("exporters")))
         if stores and not seals:
-            why = "vault stores what redact seals, and it seals nothing: set its vault_key (runreel vault init makes one)"
+            why = (
+                "vault stores what redact seals, and it seals nothing: set its vault_key (runreel vault init makes one)"
+            )
             self.problem((*path, "exporters"), why)
         elif seals and not stores:
             why = "redact seals values, and no exporter vault is there to store them: add it, or remove vault_key"

@@ -11,33 +11,18 @@ from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
+from runreel.collector.redaction import RedactConfig, VaultConfig
+from runreel.collector.strict import Strict, as_tuple
 from runreel.processors import required
-from runreel.processors.redact import classes
 
 MIB = 1024 * 1024
-
-
-class Strict(BaseModel):
-    """Base of every model here: frozen, no unknown keys, no guessing of types."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _default_where_null(cls, body: object) -> object:
-        """`telemetry:` with nothing after it means the default; an unknown key stays one."""
-        if not isinstance(body, dict):
-            return body
-        return {key: value for key, value in body.items() if value is not None or key not in cls.model_fields}
 
 
 def split_endpoint(endpoint: str) -> tuple[str, int]:
@@ -77,10 +62,6 @@ def _loopback(value: str) -> str:
     return value
 
 
-def _as_tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _on_where_null(value: object) -> object:
     """`grpc:` with nothing after it means: on, with defaults (as in every collector configuration)."""
     if isinstance(value, dict):
@@ -88,17 +69,9 @@ def _on_where_null(value: object) -> object:
     return value
 
 
-def _region(value: str) -> str:
-    from phonenumbers import SUPPORTED_REGIONS
-
-    if value not in SUPPORTED_REGIONS:
-        raise ValueError(f"{value!r} is no region: write its two capital letters, as in US or GB")
-    return value
-
-
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
 LoopbackEndpoint = Annotated[str, AfterValidator(_loopback)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
 
 class AuthConfig(Strict):
@@ -241,7 +214,7 @@ class PipelineConfig(Strict):
 class ServiceConfig(Strict):
     """What of the declared is started. The file is checked pipeline by pipeline, so `pipelines` stays empty here."""
 
-    pipelines: dict[str, PipelineConfig] = {}
+    pipelines: dict[str, PipelineConfig] = Field(default_factory=dict)
     extensions: Texts = ()
     telemetry: TelemetryConfig = TelemetryConfig()
 
@@ -277,48 +250,10 @@ def _required(value: dict[str, str]) -> dict[str, str]:
 class SchemaConfig(Strict):
     """The processor `schema`."""
 
-    external_base_paths: Annotated[tuple[BasePathConfig, ...], BeforeValidator(_as_tuple)] = ()
-    required_fields: dict[str, Annotated[dict[str, Literal["reject", "flag"]], AfterValidator(_required)]] = {}
-
-
-Region = Annotated[str, AfterValidator(_region)]
-Entity = Literal["EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO"]
-
-
-class ClassConfig(Strict):
-    """What is declared about values: a class for what a tool, an attribute or a source holds, or a pointer into it."""
-
-    kind: Literal["drop", "token", "hash", "regulated", "keep"] = Field(alias="class")
-    tool: str | None = None
-    attribute: str | None = None
-    source: str | None = None
-    pointer: str | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> "ClassConfig":
-        classes.rule(self.model_dump(by_alias=True, exclude_none=True))
-        return self
-
-
-class RedactConfig(Strict):
-    """The processor `redact`."""
-
-    entities: Annotated[tuple[Entity, ...], BeforeValidator(_as_tuple)] = (
-        "EMAIL",
-        "PHONE",
-        "CARD",
-        "IBAN",
-        "IP",
-        "SSN",
-        "CRYPTO",
+    external_base_paths: Annotated[tuple[BasePathConfig, ...], BeforeValidator(as_tuple)] = ()
+    required_fields: dict[str, Annotated[dict[str, Literal["reject", "flag"]], AfterValidator(_required)]] = Field(
+        default_factory=dict
     )
-    regions: Annotated[tuple[Region, ...], BeforeValidator(_as_tuple)] = ("US", "GB")
-    profile: Literal["default", "presidio"] = "default"
-    mask_private_addresses: bool = False
-    token_digits: int = Field(default=8, ge=8, le=64)
-    scope: Literal["tenant", "run"] = "tenant"
-    classes: Annotated[tuple[ClassConfig, ...], BeforeValidator(_as_tuple)] = ()
-    vault_key: str | None = Field(default=None, min_length=1)
 
 
 class SplitConfig(Strict):
@@ -375,13 +310,6 @@ class ClickHouseConfig(Strict):
         if of_a_server and not self.endpoint:
             raise ValueError(f"{min(of_a_server)} belongs to a server: write its endpoint, too")
         return self
-
-
-class VaultConfig(Strict):
-    """The exporter `vault`: values behind tokens, sealed, in a file of their own."""
-
-    path: str | None = Field(default=None, min_length=1)
-    ttl_days: int = Field(default=7, ge=1, le=400)
 
 
 Role = Literal["receivers", "processors", "exporters", "extensions"]

@@ -58,7 +58,8 @@ class Tokens:
                 if known.digest == digest:
                     self._known.move_to_end(token)
                     return token
-                length = min(length + _MORE, _LONGEST)
+                while length < _LONGEST and digest[:length] == known.digest[:length]:
+                    length += _MORE  # so many that the other value would not have this token either
             self._known[token] = _Known(digest, self._seal(entity, token, text))
             while len(self._known) > self._size:
                 self._known.popitem(last=False)
