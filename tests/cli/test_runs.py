@@ -44,6 +44,22 @@ def test_an_empty_list_says_whether_anything_was_left_out(tmp_path: Path) -> Non
     assert runreel(tmp_path, "runs", "ls", "--agent", "a", "--json").out == "[]\n"
 
 
+def test_whose_replays_are_meant_is_said_of_replays_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["runs", "ls", "--of", "r", "--home", str(tmp_path)]) == 64
+    assert "say --replays too" in capsys.readouterr().err
+    assert cli.main(["runs", "ls", "--replays", "--of", "r", "--home", str(tmp_path)]) == 1
+    assert "no run 'r'" in capsys.readouterr().err
+    assert cli.main(["runs", "ls", "--replays", "--home", str(tmp_path)]) == 0
+    assert "no such replay here" in capsys.readouterr().out
+
+
+def test_a_data_folder_that_is_a_file_is_no_empty_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert cli.main(["runs", "ls", "--home", str(tmp_path / "file")]) == 1
+    assert "is no folder: name one with --home or RUNREEL_HOME" in capsys.readouterr().err
+
+
 def test_runs_are_found_by_what_they_hold_and_flagged(tmp_path: Path) -> None:
     capture = Path(__file__).parents[1] / "data" / "captures" / "otel-genai-openai" / "content-span"
     assert runreel(tmp_path, "runs", "import", str(capture)).code == 0

@@ -137,6 +137,7 @@ def test_what_the_replay_came_to_is_stored_with_it():
     assert run.replay_result == ReplayResult("frozen", "diverged", 2, first)
     assert (run.replay_of, run.outcome) == (RECORDED.run_id, "aborted")
     assert "live" not in repr(batch.logs)
+    assert "tea" not in repr(own)
 
 
 def test_a_divergence_without_a_place_says_its_type_alone():

@@ -279,6 +279,8 @@ def test_the_replays_of_a_run_are_found_by_it_and_by_nothing_else(memory: Watche
     assert [one.replay_of for one in found] == ["1" * 32] * 2
     assert ids(runs.runs(RunQuery(replay_of="1" * 32, limit=1))) == [replay_id("1" * 32, "b")]
     assert runs.runs(RunQuery(replay_of="3" * 32)) == []
+    assert len(runs.runs(RunQuery(replay_of="1" * 32, text="long answer"))) == 2
+    assert runs.runs(RunQuery(replay_of="1" * 32, text="nowhere to be found")) == []
 
 
 def test_the_beginning_of_a_run_that_was_replayed_is_still_the_run(memory: Watched, runs: StoreRuns) -> None:

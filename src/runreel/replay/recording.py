@@ -8,7 +8,7 @@ two runs, and neither is ever taken for the run that was recorded.
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from runreel import otlp
 from runreel.errors import DecodeError
@@ -36,9 +36,9 @@ class Recording:
 
     run_id: str
     of_run: str
-    spans: tuple[Span, ...] = ()
-    logs: tuple[LogEvent, ...] = ()
-    main: Group = ((), ())
+    spans: tuple[Span, ...] = field(default=(), repr=False)
+    logs: tuple[LogEvent, ...] = field(default=(), repr=False)
+    main: Group = field(default=((), ()), repr=False)
     problems: tuple[str, ...] = ()
 
     def batch(self, replayed: Replayed, outcome: str = "") -> RawBatch | None:

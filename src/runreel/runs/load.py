@@ -11,7 +11,7 @@ from runreel.runs.assemble import assemble
 from runreel.runs.document import summarise
 from runreel.runs.identity import Group
 from runreel.runs.join import Shelf, one
-from runreel.runs.looking import holds
+from runreel.runs.looking import holds, matches, newest_first
 from runreel.runs.replayed import replays_of
 from runreel.storage import BlobStore, CachedRun, Database, RunQuery, Trace
 from runreel.values import LogEvent, Run, RunSummary, Span, SpanKey, SpanRow, SplitBatch
@@ -88,10 +88,9 @@ class StoreRuns:
             started_since = sum(1 for summary in found.values() if summary.started_ns >= trace.started_ns)
             if query.limit and started_since >= query.limit:
                 break
-            matching = [one for one in summaries if _matches(one, query) and self._says(one, query.text)]
+            matching = [one for one in summaries if matches(one, query) and self._says(one, query.text)]
             found |= {summary.run_id: summary for summary in matching}
-        ordered = sorted(found.values(), key=lambda summary: (-summary.started_ns, summary.run_id))
-        return ordered[: query.limit] if query.limit else ordered
+        return newest_first(found.values(), query.limit)
 
     def keep_up(self, tenant: str, *, after_ns: int, until_ns: int) -> None:
         """Write the cache's lines of the runs whose last news came in (after, until]: for whoever reads the tables
@@ -156,9 +155,9 @@ class StoreRuns:
         """List the replays of one run, found by their ids: nobody has to look through all runs for them."""
         ids = self._database.starting_with(query.tenant, replays_of(run_id), _MOST_REPLAYS)
         names = [name for trace in self._known(query.tenant, ids).values() for name in _candidates(trace)]
-        found = [summary for summary in self._summaries(query.tenant, names).values() if _matches(summary, query)]
-        ordered = sorted(found, key=lambda summary: (-summary.started_ns, summary.run_id))
-        return ordered[: query.limit] if query.limit else ordered
+        summaries = self._summaries(query.tenant, names).values()
+        found = [one for one in summaries if matches(one, query) and self._says(one, query.text)]
+        return newest_first(found, query.limit)
 
     def _says(self, summary: RunSummary, text: str | None) -> bool:
         """Say whether a run holds a text. One that cannot be read says nothing."""
@@ -376,18 +375,6 @@ def _unreadable(tenant: str, run_id: str, traces: Sequence[Trace]) -> RunSummary
     ids = tuple(trace.trace_id for trace in traces)
     started, ended = min(trace.started_ns for trace in traces), max(trace.ended_ns for trace in traces)
     return RunSummary(tenant, run_id, ids, "", started, ended, "error", False, 0, 0, 0, "none")
-
-
-def _matches(summary: RunSummary, query: RunQuery) -> bool:
-    return (
-        (bool(summary.replay_of) == query.replays if query.replay_of is None else summary.replay_of == query.replay_of)
-        and (query.since_ns is None or summary.started_ns >= query.since_ns)
-        and (query.agent is None or summary.agent_id == query.agent)
-        and (query.user is None or summary.user_ref == query.user)
-        and (query.outcome is None or summary.outcome == query.outcome)
-        and (query.tool is None or query.tool in summary.tools)
-        and (query.verdict is None or summary.replayable == query.verdict)
-    )
 
 
 def _place(rows: Sequence[SpanRow], logs: Sequence[LogEvent], run_id: str, key: SpanKey) -> str:

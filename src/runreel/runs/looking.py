@@ -1,8 +1,10 @@
-"""Looks for a text in a run: in what its steps saw and answered, their names and errors, and what was said of it."""
+"""Says which runs a list is asked for: by their fields, and by a text in what their steps saw and answered, in names,
+errors, and what was said of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from runreel.values import Run, Value
+from runreel.storage import RunQuery
+from runreel.values import Run, RunSummary, Value
 
 
 def holds(run: Run, text: str) -> bool:
@@ -33,3 +35,22 @@ def _strings(value: Value) -> Iterator[str]:
             stack += [*one.keys(), *one.values()]
         elif isinstance(one, tuple):
             stack += one
+
+
+def newest_first(found: Iterable[RunSummary], limit: int) -> Sequence[RunSummary]:
+    """Return runs by their start, the latest first; at most `limit`, 0 is all."""
+    ordered = sorted(found, key=lambda summary: (-summary.started_ns, summary.run_id))
+    return ordered[:limit] if limit else ordered
+
+
+def matches(summary: RunSummary, query: RunQuery) -> bool:
+    """Say whether a run is one that is asked for, its text aside."""
+    return (
+        (bool(summary.replay_of) == query.replays if query.replay_of is None else summary.replay_of == query.replay_of)
+        and (query.since_ns is None or summary.started_ns >= query.since_ns)
+        and (query.agent is None or summary.agent_id == query.agent)
+        and (query.user is None or summary.user_ref == query.user)
+        and (query.outcome is None or summary.outcome == query.outcome)
+        and (query.tool is None or query.tool in summary.tools)
+        and (query.verdict is None or summary.replayable == query.verdict)
+    )
