@@ -41,8 +41,8 @@ _RECORDED: Final[Mapping[str, frozenset[str]]] = {
 }
 """What instrumentations record of a request whenever it says so, by their name."""
 
-_NO_PARAMS: Final = frozenset({"stream", "stream_options"})
-"""How an answer travels, not what is asked; some instrumentations list it among the parameters."""
+_NO_PARAMS: Final = frozenset({"stream", "stream_options", "extra_body", "extra_headers", "extra_query", "timeout"})
+"""How a request and its answer travel, not what is asked; some instrumentations list it among the parameters."""
 
 _NAMES: Final = {
     "max_completion_tokens": "max_tokens",
@@ -83,6 +83,8 @@ def pair(recorded: Value, live: Value, instrumentation: str = "") -> Paired:
 def _named(params: Value) -> dict[str, Value]:
     """Return parameters under the record's names and in its forms."""
     given = params if isinstance(params, Mapping) else {}
+    if isinstance(more := given.get("extra_body"), Mapping):  # how an SDK is given what it has no argument for
+        given = {**more, **given}
     out = {_NAMES.get(name, name): value for name, value in given.items() if name not in _NO_PARAMS}
     if isinstance(out.get("stop"), str):
         out["stop"] = (out["stop"],)
@@ -99,7 +101,29 @@ def _one_form(live: Mapping[str, Value], recorded: Mapping[str, Value], instrume
     form = live.get("response_format")
     if not whole and isinstance(form, Mapping) and form.get("type") in ("json_object", "text"):
         gone = "response_format"  # the word says all of it
-    return {name: value for name, value in live.items() if name != gone}
+    kept = {name: value for name, value in live.items() if name != gone}
+    for name, word in _WORDS.items():
+        if name in recorded and word not in recorded:
+            kept.pop(word, None)
+        elif name in kept and name not in recorded and _says_no_more(name, kept[name]):
+            del kept[name]
+    return kept
+
+
+# What an API takes as a whole, and the conventions' word for it.
+_WORDS: Final = {"text": "output_type", "response_mime_type": "output_type", "reasoning": "reasoning_level"}
+
+
+def _says_no_more(name: str, value: Value) -> bool:
+    """Say whether the conventions' word says all of a whole one."""
+    if name == "response_mime_type":
+        return True
+    if not isinstance(value, Mapping):
+        return False
+    if name == "reasoning":
+        return value.keys() <= {"effort"}
+    form = value.get("format")
+    return value.keys() <= {"format"} and isinstance(form, Mapping) and form.get("type") in ("text", "json_object")
 
 
 def _without_usual(here: Mapping[str, Value], there: Mapping[str, Value]) -> dict[str, Value]:

@@ -155,8 +155,12 @@ def key_of(request: Value) -> str:
 def _request(run: Run, step: Step) -> Value:
     given = run.value(step.input)
     if step.kind == "llm":
+        asked = step.fields.get("model_requested")
+        # Some instrumentations know only the exact model that answered.
+        served = {} if asked else {"model_is_served": True}
         return {
-            "model": step.fields.get("model_requested") or step.fields.get("model"),
+            **served,
+            "model": asked or step.fields.get("model"),
             "messages": given,
             "tools": step.fields.get("tool_definitions"),
             "params": step.fields.get("params") or {},

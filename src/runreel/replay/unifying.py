@@ -120,7 +120,8 @@ def _model_fields(entry: Entry, live: Value, api: str) -> dict[str, tuple[Value,
     assert isinstance(live, Mapping)
     pairs: dict[str, tuple[Value, Value]] = {}
     if recorded.get("model"):
-        pairs["model"] = forms.model(api, recorded["model"]), forms.model(api, live.get("model"))
+        served = recorded.get("model_is_served") is True
+        pairs["model"] = forms.model(api, recorded["model"], served), forms.model(api, live.get("model"), served)
     said = forms.messages(api, recorded.get("messages"), live.get("messages"))
     pairs["messages"] = said.recorded, said.live
     if recorded.get("tools") is not None:

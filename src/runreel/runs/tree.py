@@ -7,10 +7,12 @@ two nested spans of one tool call (MCP below a framework) the outer one stands, 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from runreel.runs.copies import Settled
 from runreel.runs.doubles import same_call, same_words
 from runreel.runs.draft import Draft
+from runreel.semconv.registry import fields_of
 from runreel.semconv.view import Found, Memo
 from runreel.values import Span
 
@@ -159,7 +161,8 @@ def _same_value(outer: Found, inner: Found) -> bool:
 
 def _complete(inner: Draft, outer: Draft) -> None:
     """Give the step that stands for the call what only its double recorded."""
-    if inner.input.state != "whole" and outer.input.state == "whole":
+    told = inner.input.state != "whole" and outer.input.state == "whole"
+    if told:
         inner.input = outer.input
     if inner.output.state != "whole" and outer.output.state == "whole":
         inner.output = outer.output
@@ -168,10 +171,20 @@ def _complete(inner: Draft, outer: Draft) -> None:
     for key, value in outer.fields.items():
         if inner.fields.get(key) in (None, {}) and key != "instrumentation":
             inner.fields[key] = value
+    if told:
+        _complete_params(inner, outer)
+    error, other = inner.reading.error, outer.reading.error
+    if error is not None and not error.message and other is not None and other.message:
+        inner.reading = replace(inner.reading, error=other)
+
+
+def _complete_params(inner: Draft, outer: Draft) -> None:
+    """Of two spans around one SDK's call both saw the request; a framework may name what it did not send."""
     params, more = inner.fields.get("params"), outer.fields.get("params")
-    # Of two spans around one SDK's call both saw the request; a framework's may name what it did not send.
-    if outer.reading.dialect == inner.reading.dialect and isinstance(params, Mapping) and isinstance(more, Mapping):
-        inner.fields["params"] = {**more, **params}
-    error, told = inner.reading.error, outer.reading.error
-    if error is not None and not error.message and told is not None and told.message:
-        inner.reading = replace(inner.reading, error=told)
+    if not isinstance(params, Mapping) or not isinstance(more, Mapping):
+        return
+    same = outer.reading.dialect == inner.reading.dialect
+    inner.fields["params"] = {**{name: one for name, one in more.items() if same or name in _DECLARED}, **params}
+
+
+_DECLARED: Final = frozenset(one.name.removeprefix("params.") for one in fields_of("llm")) | {"stop_sequences"}

@@ -5,11 +5,14 @@ an API says in several items into several messages or into one. What the live re
 left out here, and named: it can neither be equal nor different.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from runreel.replay.wire import gemini, openai_responses
+from runreel.replay.wire import anthropic_messages, gemini, openai_responses
+from runreel.semconv import messages as normal
+from runreel.semconv.view import Memo
 from runreel.values import Value
 
 # Without these a part is not the same part: where the record lacks one, that is a difference.
@@ -28,9 +31,16 @@ class Paired:
     skipped: frozenset[str] = field(default=frozenset())
 
 
-def model(api: str, name: Value) -> Value:
-    """Return a model's name as its API knows it: Gemini's may stand in a path."""
-    return name.rpartition("/")[2] if api == gemini.API and isinstance(name, str) else name
+def model(api: str, name: Value, served: bool = False) -> Value:
+    """Return a model's name as its API knows it: Gemini's may stand in a path. Of the model that was `served`, and of
+    the one asked for beside it, the snapshot is left out."""
+    if not isinstance(name, str):
+        return name
+    known = name.rpartition("/")[2] if api == gemini.API else name
+    return _SNAPSHOT.sub("", known) if served else known
+
+
+_SNAPSHOT: Final = re.compile(r"-(?:\d{3}|\d{8}|\d{4}-\d\d-\d\d)$")
 
 
 def messages(api: str, recorded: Value, live: Value) -> Paired:
@@ -42,33 +52,76 @@ def messages(api: str, recorded: Value, live: Value) -> Paired:
 
 
 def in_turns(api: str, found: Value) -> Value:
-    """Return messages without empty texts; where an API tells an answer in items, with one message for each answer."""
+    """Return messages without empty parts, each result of a tool as a message of its own where an API puts several
+    into one, and each answer as one message where an API tells it in items."""
     if not isinstance(found, tuple):
         return found
     out: list[Value] = []
-    for message in found:
-        if not isinstance(message, Mapping):
-            out.append(message)
-            continue
-        parts = message.get("parts")
-        kept = tuple(part for part in parts if not _is_empty_text(part)) if isinstance(parts, tuple) else parts
+    for message in (one for item in found for one in _with_single_results(api, _without_empty(item))):
         last = out[-1] if out else None
-        if api == openai_responses.API and _is_answer(message) and isinstance(last, Mapping) and _is_answer(last):
-            before = last.get("parts")
-            assert isinstance(before, tuple)
-            assert isinstance(kept, tuple)
-            out[-1] = {**last, "parts": (*before, *kept)}
+        if api == openai_responses.API and _is_answer(message) and _is_answer(last):
+            assert isinstance(last, Mapping)
+            assert isinstance(message, Mapping)
+            out[-1] = {**last, "parts": (*_parts(last), *_parts(message))}
         else:
-            out.append({**message, "parts": kept})
+            out.append(message)
     return tuple(out)
 
 
-def _is_answer(message: Mapping[str, Value]) -> bool:
-    return message.get("role") == "assistant" and isinstance(message.get("parts"), tuple)
+def _parts(message: Mapping[str, Value]) -> tuple[Value, ...]:
+    parts = message.get("parts")
+    return parts if isinstance(parts, tuple) else ()
 
 
-def _is_empty_text(part: Value) -> bool:
-    return isinstance(part, Mapping) and part.get("type") == "text" and part.get("content") in ("", None)
+def _without_empty(message: Value) -> Value:
+    if not isinstance(message, Mapping):
+        return message
+    parts = message.get("parts")
+    kept = tuple(part for part in parts if not _is_empty(part)) if isinstance(parts, tuple) else parts
+    return {**message, "parts": kept}
+
+
+def _is_empty(part: Value) -> bool:
+    if not isinstance(part, Mapping):
+        return False
+    # Some senders leave the mark of a call behind that stands in another part.
+    return (part.get("type") == "text" and part.get("content") in ("", None)) or part == {"type": "tool_use"}
+
+
+def _with_single_results(api: str, message: Value) -> Iterator[Value]:
+    if api not in (anthropic_messages.API, gemini.API) or not isinstance(message, Mapping):
+        yield message
+        return
+    if message.get("role") == "model":  # which is what Gemini calls an assistant
+        message = {**message, "role": "assistant"}
+    if message.get("role") not in ("user", "tool", "function"):
+        yield message
+        return
+    rest: list[Value] = []
+    told = message.get("role") == "tool"  # a sender that tells results as messages, some of them as bare text
+    for part in _parts(message):
+        if isinstance(part, Mapping) and (part.get("type") == _RESULT or (told and part.get("type") == "text")):
+            yield {"role": "tool", "parts": (_result(api, part),)}
+        else:
+            rest.append(part)
+    if rest or not _parts(message):
+        yield {**message, "parts": tuple(rest)}
+
+
+def _result(api: str, part: Mapping[str, Value]) -> Value:
+    made: dict[str, Value] = {"type": _RESULT, "response": part.get("content")} if part["type"] == "text" else {**part}
+    if api == gemini.API:  # whose results are objects, whatever text a sender makes of them
+        made["response"] = normal.arguments(made.get("response"), Memo())
+    return made
+
+
+_RESULT: Final = "tool_call_response"
+
+
+def _is_answer(message: Value) -> bool:
+    return (
+        isinstance(message, Mapping) and message.get("role") == "assistant" and isinstance(message.get("parts"), tuple)
+    )
 
 
 def _all(before: Sequence[Value], now: Sequence[Value], pair: Callable[[Value, Value], Paired]) -> Paired:
@@ -80,8 +133,6 @@ def _all(before: Sequence[Value], now: Sequence[Value], pair: Callable[[Value, V
 def _message(api: str, recorded: Value, live: Value) -> Paired:
     if not isinstance(recorded, Mapping) or not isinstance(live, Mapping):
         return Paired(recorded, live)
-    if api == gemini.API:
-        recorded, live = _with_role(recorded), _with_role(live)
     before, now = recorded.get("parts"), live.get("parts")
     if not isinstance(before, tuple) or not isinstance(now, tuple):
         return Paired(recorded, live)
@@ -96,13 +147,8 @@ def _message(api: str, recorded: Value, live: Value) -> Paired:
         return Paired({**recorded, "parts": before}, {**live, "parts": now}, skipped)
     parts = _all(before, now, _part)
     if api == gemini.API:
-        parts = _without_made_up_ids(parts, now)
+        parts = _without_ids_not_given(parts)
     return Paired({**recorded, "parts": parts.recorded}, {**live, "parts": parts.live}, skipped | parts.skipped)
-
-
-def _with_role(message: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Results of functions go out as the user's, or as a role of their own: instrumentations know one role for it."""
-    return {**message, "role": "user"} if message.get("role") in ("", "tool", "function") else message
 
 
 def _has_reasoning(parts: tuple[Value, ...]) -> bool:
@@ -117,7 +163,9 @@ def _part(recorded: Value, live: Value) -> Paired:
     if not isinstance(recorded, Mapping) or not isinstance(live, Mapping):
         return Paired(recorded, live)
     before = {name: one for name, one in recorded.items() if name in live or name not in _MADE}
-    said = _SAID - {"name"} if live.get("type") == "tool_call_response" else _SAID
+    said = _SAID
+    if live.get("type") == _RESULT:
+        said = said - {"name"} if "id" in recorded else said - {"name", "id"}
     now = {name: one for name, one in live.items() if name in recorded or name in said}
     for one in (before, now):
         if isinstance(kind := one.get("type"), str):
@@ -126,17 +174,13 @@ def _part(recorded: Value, live: Value) -> Paired:
     return Paired(before, now, frozenset(skipped))
 
 
-def _without_made_up_ids(parts: Paired, as_asked: Sequence[Value]) -> Paired:
-    """Leave out ids that only an instrumentation gave: the API knows calls by name and order."""
+def _without_ids_not_given(parts: Paired) -> Paired:
+    """Leave out ids where the request has none: this API knows calls by name and order; some ids are made up."""
     assert isinstance(parts.recorded, tuple)
     assert isinstance(parts.live, tuple)
     before, now = list(parts.recorded), list(parts.live)
     for place, (one, other) in enumerate(zip(before, now, strict=True)):
-        if not isinstance(one, Mapping) or not isinstance(other, Mapping) or other.get("id"):
-            continue
-        asked = as_asked[place]
-        name = asked.get("name") if isinstance(asked, Mapping) else None
-        if not one.get("id") or gemini.is_made_up(one.get("id"), name, place):
+        if isinstance(one, Mapping) and isinstance(other, Mapping) and not other.get("id"):
             before[place] = {name: value for name, value in one.items() if name != "id"}
             now[place] = {name: value for name, value in other.items() if name != "id"}
     return Paired(tuple(before), tuple(now), parts.skipped)

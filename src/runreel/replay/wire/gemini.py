@@ -24,7 +24,6 @@ _CONFIG: Final = {
     "maxOutputTokens": "max_tokens",
     "stopSequences": "stop",
     "candidateCount": "n",
-    "responseMimeType": "output_type",
 }
 _OUTPUT: Final = {"text/plain": "text", "application/json": "json"}
 _NO_PARAMS: Final = frozenset({"contents", "systemInstruction", "tools", "generationConfig", "model"})
@@ -91,7 +90,7 @@ def _params(body: Mapping[str, Value]) -> dict[str, Value]:
     given = config if isinstance(config, Mapping) else {}
     params = {_CONFIG.get(name) or snake(name): one for name, one in given.items()}
     params |= {snake(name): one for name, one in body.items() if name not in _NO_PARAMS and snake(name) not in _SNAKES}
-    kind = params.get("output_type")
+    kind = params.get("response_mime_type")
     if isinstance(kind, str):
         params["output_type"] = _OUTPUT.get(kind, kind)
     return {name: one for name, one in params.items() if one is not None}

@@ -18,7 +18,7 @@ error = openai_chat.error
 
 # --- requests ---------------------------------------------------------------------------------------------------------
 
-_NO_PARAMS: Final = frozenset({"model", "input", "instructions", "tools", "stream", "stream_options", "text"})
+_NO_PARAMS: Final = frozenset({"model", "input", "instructions", "tools", "stream", "stream_options"})
 _PARAMS: Final = {"max_output_tokens": "max_tokens"}
 _CALLS: Final = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output", "computer_call_output"})
