@@ -1,5 +1,6 @@
 """However a run arrives, it is the same run: in any order, in any pieces, logs before spans, everything twice."""
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otlp_build import ROOT, T0, agent, llm, msg
+from runreel.canonical import freeze
 from runreel.exporters.memory import Memory
 from runreel.runs.load import StoreRuns
 from runreel.runs.scores import EVALUATION
+from runreel.semconv.view import DETAILS_EVENT
 from runreel.storage import RunQuery
-from runreel.values import LogEvent, RawBatch, Run, Span
+from runreel.values import Event, LogEvent, RawBatch, Run, Span, Value
 from span_kit import CAPTURES, SAMPLES, capture, make_log, make_span, of_kind, runs_of, sample, spans_of
 from store_kit import Clock, split
 
@@ -132,3 +135,58 @@ def test_messages_that_come_one_by_one_without_a_time_keep_the_order_they_were_o
         asked = run.value(run.steps[0].input)
         assert isinstance(asked, tuple)
         assert [one["parts"][0]["content"] for one in asked] == ["s", "z", "y", "a"]  # type: ignore[index,call-overload]
+
+
+MESSAGES = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
+CARRIED = (*MESSAGES, "gen_ai.tool.call.arguments")
+
+
+def carried_otherwise(span: Span, chance: random.Random) -> tuple[Span, list[LogEvent]]:
+    """A span with each of its contents carried as text, as structure, by an event or by a log event, keys mixed."""
+    attributes: dict[str, Value] = {}
+    events, logs = list(span.events), []
+    for key, raw in span.attributes.items():
+        if key not in CARRIED or not isinstance(raw, str):
+            attributes[key] = raw
+            continue
+        value = shuffled(json.loads(raw), chance)
+        form = freeze(value) if chance.random() < 0.5 else json.dumps(value, ensure_ascii=chance.random() < 0.5)
+        place = chance.choice(("attribute", "event", "log"))
+        if place == "attribute":
+            attributes[key] = form
+        elif place == "event":
+            events.append(Event(DETAILS_EVENT, span.end_ns, {key: form}))
+        else:
+            ids = {"trace_id": span.key.trace_id, "time_ns": 0}
+            logs.append(make_log({key: form}, span.key.span_id, **ids))
+    return replace(span, attributes=attributes, events=tuple(events)), logs
+
+
+def shuffled(value: object, chance: random.Random) -> object:
+    if isinstance(value, list):
+        return [shuffled(one, chance) for one in value]
+    if not isinstance(value, dict):
+        return value
+    items = [(key, shuffled(one, chance)) for key, one in value.items()]
+    chance.shuffle(items)
+    return dict(items)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from(
+        ("otel-genai-openai/content-span", "otel-genai-openai/scenario-mixed", "langgraph/otel-genai-span")
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_carrier_and_key_order_say_nothing(name: str, chance: random.Random) -> None:
+    spans, _ = _capture(name)
+    changed = [carried_otherwise(span, chance) for span in spans]
+
+    def told(run: Run) -> object:
+        steps = [(step.kind, step.name, step.call_id, step.after, step.input, step.output) for step in run.steps]
+        return run.run_id, run.replayable, run.gaps, run.user_input, run.final_output, run.versions, steps
+
+    found = runs_of([span for span, _ in changed], [log for _, logs in changed for log in logs])
+
+    assert list(map(told, found)) == list(map(told, runs_of(spans)))
