@@ -11,9 +11,9 @@ from runreel.collector.settings import (
     PipelineConfig,
     SchemaConfig,
     ServiceConfig,
-    is_loopback,
     split_endpoint,
 )
+from runreel.runs.discovery import is_loopback
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
 ROWS = {row[0]: row for row in re.findall(r"^\| `([a-z0-9_:]+)` \|([^|]*)\|([^|]*)\|$", PAGE, re.MULTILINE)}

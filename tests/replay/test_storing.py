@@ -12,7 +12,7 @@ from runreel.components import open_runs
 from runreel.exporters.memory import Memory
 from runreel.replay.recording import recording
 from runreel.replay.storing import Stored, store
-from runreel.replay.values import Replayed
+from runreel.replay.values import Divergence, Replayed
 from runreel.runs.assemble import assemble
 from runreel.runs.load import StoreRuns
 from runreel.runs.places import Named, Place
@@ -23,10 +23,10 @@ from store_kit import split
 RECORDED = run_of(tool("00000000000000c1", ROOT, "search", {"q": "tea"}, "x"))
 
 
-def replayed(query: str = "dana.fields@example.com") -> Replayed:
+def replayed(query: str = "dana.fields@example.com", divergences: tuple[Divergence, ...] = ()) -> Replayed:
     request = req(tool("00000000000000c1", "", "search", {"q": query}, "x"))
     own = recording([("traces", "protobuf", request.SerializeToString())], RECORDED, "r.replay-1")
-    found = Replayed(RECORDED.run_id, "frozen", "same", run=assemble(*own.main, run_id="r.replay-1"))
+    found = Replayed(RECORDED.run_id, "frozen", "same", divergences, run=assemble(*own.main, run_id="r.replay-1"))
     return replace(found, record=own.batch(found))
 
 
@@ -48,7 +48,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_it_is_stored_where_there_is_a_store_and_redacted_there(home: Path) -> None:
-    assert store(replayed(), Place(home)) == Stored("r.replay-1")
+    # A live key may be in the path of a divergence, too.
+    diverged = (Divergence("input_mismatch", path="/somebody.new@example.com", has_now=True),)
+    assert store(replayed(divergences=diverged), Place(home)) == Stored("r.replay-1")
 
     runs = open_runs(home)
     try:
@@ -58,6 +60,7 @@ def test_it_is_stored_where_there_is_a_store_and_redacted_there(home: Path) -> N
         runs.close()
     assert (listed.run_id, listed.replay_of) == ("r.replay-1", RECORDED.run_id)
     assert listed.replay_result is not None
+    assert str(listed.replay_result.first["path"]).startswith("/<EMAIL_")
     assert "<EMAIL_" in str(whole.payloads)
     assert "dana.fields" not in str(whole.payloads)
 

@@ -3,7 +3,6 @@
 Every model refuses unknown keys and wrong types. docs/configuration.md describes every key; a test compares.
 """
 
-import ipaddress
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from pydantic import (
 from runreel.collector.redaction import RedactConfig, VaultConfig
 from runreel.collector.strict import Strict, as_tuple
 from runreel.processors import required
+from runreel.runs.discovery import is_loopback
 
 MIB = 1024 * 1024
 
@@ -35,16 +35,6 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
     elif ":" in host:
         raise ValueError(f"{endpoint!r}: write an IPv6 address in brackets, [::1]:{port}")
     return host, int(port)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine only. Names other than localhost are not trusted to stay so."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _endpoint(value: str) -> str:

@@ -106,7 +106,7 @@ def _on_loopback(url: object) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether an address is this machine's own; a name is none, but for localhost."""
+    """Say whether a host is this machine only. Names other than localhost are not trusted to stay so."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

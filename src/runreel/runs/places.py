@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from runreel.errors import StoreError, UsageError
-from runreel.exporters import owner
 from runreel.runs import discovery
 from runreel.runs.discovery import Collector
 from runreel.runs.remote import RemoteRuns
@@ -78,7 +77,11 @@ def running(place: Place, *, say: Callable[[str], object]) -> Collector | None:
         return None  # whoever names a server means it; it serves many at once
     require_folder(place.home)
     found = discovery.find(place.home, say=say)
-    if found is None or place.store is None or owner.holder(place.store) == found.pid:
+    if found is None or place.store is None:
+        return found
+    from runreel.exporters import owner  # its lock is of a kind that not every system has
+
+    if owner.holder(place.store) == found.pid:
         return found
     say(f"the collector at {found.api} has another store open than {place.store}")
     return None
