@@ -38,6 +38,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --universal --p
 lock: $(STAMPS)/dev ## Resolve the requirements again, with hashes
 	$(COMPILE) --extra dev -o requirements/dev.txt
 	$(COMPILE) --extra demo --extra build -c requirements/dev.txt -o requirements/demo.txt
+	$(COMPILE) --extra server --extra build -c requirements/dev.txt -o requirements/server.txt
 
 clean: ## Remove what was built and installed
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -20,7 +20,7 @@ SETTINGS index_granularity = 1024, old_parts_lifetime = 1, cleanup_delay_period 
 
 -- One row a run: the newest line of the cache, for whoever reads the tables themselves.
 CREATE OR REPLACE VIEW runreel.run_list AS
-SELECT *
+SELECT *, fromUnixTimestamp64Nano(toInt64(least(started_ns, 9223372036000000000)), 'UTC') AS started
 FROM (SELECT * FROM runreel.runs ORDER BY assembled_ns DESC LIMIT 1 BY tenant, run_id)
 WHERE made;
 
