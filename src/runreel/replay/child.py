@@ -27,6 +27,7 @@ from runreel.replay.sandbox import audit
 from runreel.replay.wire.values import HttpRequest, HttpResponse
 from runreel.values import Kind, Value
 
+
 @dataclass(frozen=True, slots=True)
 class _Through:
     """Asks through the child, and names the boundary that asks: the report says what was answered by what."""
@@ -229,7 +230,9 @@ class Child:
             self._tell("ended", how="exit", code=code)
             raise
         except BaseException as error:  # noqa: BLE001 - whatever ends the agent is shown as Python shows it
-            self._tell("ended", how="raised", code=1, error_type=type(error).__name__)
+            broken = parsers.look(error)
+            told = {"broken": parsers.facts(broken)} if broken else {}
+            self._tell("ended", how="raised", code=1, error_type=type(error).__name__, **told)
             traceback.print_exception(entry.without_our_frames(error))
             return 1
         self._tell("ended", how="returned", code=0)

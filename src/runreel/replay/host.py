@@ -37,6 +37,7 @@ class Host:
     network_at: dict[str, int] = field(default_factory=dict)
     otlp: list[tuple[str, str, bytes]] = field(default_factory=list, repr=False)
     notes: dict[str, None] = field(default_factory=dict)
+    parsers: list[Mapping[str, Any]] = field(default_factory=list)
     refusals: int = 0
     break_at: int | None = None
     _stop: str = ""
@@ -64,10 +65,14 @@ class Host:
             facts = {name: str(value) for name, value in frame.head.items()}
             self.network.append(facts)
             self.network_at.setdefault(mask(facts.get("target", "")), len(self.matcher.divergences))
+        elif frame.type == "parser":
+            self.parsers.append(dict(frame.head))
         elif frame.type == "drew":
             self.matcher.drawn.add(str(frame.get("kind")), frame.get("value"))
         elif frame.type == "note":
             self.notes[frame.get("text")] = None
+        elif frame.type == "unanswered":
+            self.matcher.divergences.append(_unanswered(frame))
         elif frame.type == "forked":
             self.notes["a forked process asked for a recorded answer, which it cannot get: use threads"] = None
             self.matcher.divergences.append(_forked(frame))
@@ -223,6 +228,15 @@ def _unknown_http(method: str, host: str, calls: int, stack: Sequence[str]) -> D
         replayed=calls,
         reason=f"an HTTP request that goes to no model, outside of any recorded tool{at}",
         advice="put it behind a tool: @runreel.record.tool, or --tool NAME=module:function",
+    )
+
+
+def _unanswered(frame: Frame) -> Divergence:
+    return Divergence(
+        "unstubbed_tool",
+        name=frame.get("name", ""),
+        reason="a program that would have run without the replay: its tools would have been live; it was not started",
+        advice="start Python without -E, -I and -S while it is replayed",
     )
 
 

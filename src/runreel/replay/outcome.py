@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from runreel.canonical import Bindings, Mismatch
-from runreel.replay import decided
+from runreel.replay import broken, decided
 from runreel.replay.cleaning import mask
 from runreel.replay.host import Host
 from runreel.replay.processes import notes_on
@@ -77,6 +77,7 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
             *own.problems,
             *notes,
             *_notes_of_end(seen, ended, not_reached),
+            *broken.notes(tape, _caught(host, ended), tuple(matcher.coverage)),
         ),
         run=run,
         redacted=redact is not None,
@@ -131,6 +132,8 @@ def _output_divergences(tape: Tape, seen: Seen, ended: Mapping[str, Any], run: R
                 Divergence("output_mismatch", reason=cut_off, advice="let the agent's code return or exit by itself")
             ]
     if ended.get("how") == "raised" and recorded.outcome == "ok":
+        if "broken" in ended:
+            return [broken.divergence(tape, ended["broken"], tuple(seen.host.matcher.coverage))]
         reason = f"the agent ended with {ended['error_type']}; the recorded run ended well"
         return [Divergence("output_mismatch", reason=reason, advice="what it printed on the terminal says where")]
     if run is None or not recorded.final_output.sha256 or not run.final_output.sha256:
@@ -164,6 +167,12 @@ def _cut_off(seen: Seen, recorded: Run, run: Run | None) -> str:
     if recorded.final_output.sha256 and (run is None or not run.final_output.sha256):
         return f"the agent's process ended (exit status {seen.exit_code}) before the output that the recorded run gave"
     return ""
+
+
+def _caught(host: Host, ended: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what tokens broke in the agent's code, but for what ended it."""
+    last = ended.get("broken", {})
+    return [told for told in host.parsers if any(told[name] != last.get(name) for name in ("token", "file", "line"))]
 
 
 def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> list[str]:
