@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runreel.canonical import Bindings, unify
 from runreel.replay import unifying
 from runreel.replay.masks import parse
 from runreel.replay.unifying import Call, Rules
@@ -175,6 +176,15 @@ def test_under_continue_the_only_call_that_can_be_meant_is_answered_and_the_verd
     tape = matcher(tool(0, "a", {"n": 1}, "one"), on_divergence="continue")
 
     assert tape.ask(Call("tool", "a", {"n": 2})).answer.value == "one"
+    assert types(tape.finish(stopped=False)) == ["input_mismatch"]
+
+
+def test_under_continue_the_nearest_of_several_is_answered_where_no_other_is_as_near():
+    entries = [tool(n, "refund", {"order": order, "cents": 4900}, order) for n, order in enumerate("AB")]
+    tape = matcher(*entries, on_divergence="continue")
+
+    assert tape.ask(Call("tool", "refund", {"order": "B", "cents": 4800})).answer.value == "B"
+    assert tape.ask(Call("tool", "refund", {"order": "A", "cents": 4900})).answer.value == "A"
     assert types(tape.finish(stopped=False)) == ["input_mismatch"]
 
 
@@ -519,3 +529,20 @@ def test_what_a_call_costs_does_not_grow_with_the_run():
             unifying.compare = compare
         assert answers == [str(n) for n in range(200)]
         assert count == 200
+
+
+ARGUMENTS = st.dictionaries(
+    st.sampled_from("abc"), st.integers(0, 3) | st.sampled_from(["x", "y", TOKEN, EMAIL, '{"n": 1}']), max_size=3
+)
+
+
+@given(st.lists(ARGUMENTS, max_size=6), st.lists(ARGUMENTS, max_size=8))
+def test_no_call_is_ever_given_the_answer_to_another_request(recorded, asked):
+    """Whatever is asked in whatever order: an answer is that of a request which says the same."""
+    tape = matcher(*(tool(n, "t", request, n) for n, request in enumerate(recorded)), key=KEY)
+
+    for request in asked:
+        found = tape.ask(Call("tool", "t", request))
+        if not isinstance(found, Divergence):
+            assert isinstance(unify(found.request, request, key=KEY, served=frozenset({TOKEN})), Bindings)
+    assert sum(tape.answered.values()) == len({*tape.coverage}) <= len(recorded)

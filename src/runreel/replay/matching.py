@@ -227,41 +227,40 @@ class Matcher:
         if key in self._said:  # the SDK or the agent tries the same again
             return self._said[key]
         waiting = self._waiting.waiting(call)
-        expected = self._expected(call, waiting)
+        expected, unique = self._expected(call, waiting)
         if expected is not None:
             self._notice(expected)
             self._changed_ones.add(expected.seq)
             self._waiting.stood_for(expected)
         divergence = self._unrecorded(call, waiting) if expected is None else self._changed(call, expected, waiting)
         self.divergences.append(divergence)
-        if self.on_divergence == "continue" and expected is not None and self._is_only(expected, call, waiting):
+        if self.on_divergence == "continue" and expected is not None and unique:
             self._give(expected, call.via)
             return expected
         self._said[key] = divergence
         self._refused.add(call.name)
         return divergence
 
-    def _expected(self, call: Call, waiting: Sequence[Entry]) -> Entry | None:
-        """Return the recorded call that this one stands in the place of."""
+    def _expected(self, call: Call, waiting: Sequence[Entry]) -> tuple[Entry | None, bool]:
+        """Return the recorded call that this one stands in the place of, and whether no other is as near."""
         if call.kind == "llm":
             if self._was_answered(call):
-                return None  # a request that was answered comes once more: it stands in no other's place
+                return None, False  # a request that was answered comes once more: it stands in no other's place
             waiting = [entry for entry in waiting[:_MOST_COMPARED] if _may_stand_for(entry, call)]
         alike = {entry.seq: likeness(entry.request, call.request) for entry in self._near(call, waiting)}
 
-        def rank(entry: Entry) -> tuple[bool, bool, float, int]:
+        def distance(entry: Entry) -> tuple[bool, bool, float]:
             same_id = bool(call.call_id) and entry.call_id == call.call_id
-            return not same_id, not self._waiting.could_come(entry), -alike.get(entry.seq, 0.0), entry.seq
+            return not same_id, not self._waiting.could_come(entry), -alike.get(entry.seq, 0.0)
 
-        return min(waiting, key=rank, default=None)
+        ranked = sorted(waiting, key=lambda entry: (distance(entry), entry.seq))
+        if not ranked:
+            return None, False
+        return ranked[0], len(ranked) == 1 or distance(ranked[0]) < distance(ranked[1])
 
     def _was_answered(self, call: Call) -> bool:
         answered = (entry for entry in self._waiting.of_length(call) if entry.seq in self._given)
         return any(isinstance(self._try(entry, call), _Fit) for entry in answered)
-
-    def _is_only(self, expected: Entry, call: Call, waiting: Iterable[Entry]) -> bool:
-        same_id = bool(call.call_id) and expected.call_id == call.call_id
-        return same_id or [entry for entry in waiting if self._waiting.could_come(entry)] == [expected]
 
     def _changed(self, call: Call, expected: Entry, waiting: Sequence[Entry]) -> Divergence:
         lenient = Lenient(Trial(self.drawn), tuple(m for m in self.masks if m.speaks_of(expected.kind, expected.name)))
