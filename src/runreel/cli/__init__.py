@@ -32,6 +32,7 @@ COMMANDS = {
     "redact": ("runreel.cli.redact", "show what redaction leaves of a file, and which rule did what; stores nothing"),
     "vault": ("runreel.cli.vault", "make the vault's keys, open the value behind a token, and say who did"),
     "audit": ("runreel.cli.audit", "look for personal data and secrets in everything that is stored"),
+    "db": ("runreel.cli.db", "bring the tables of a ClickHouse server, or of the data folder, up to date"),
     "diff": ("runreel.cli.diff", "compare two runs, first divergence first"),
 }
 

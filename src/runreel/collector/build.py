@@ -36,6 +36,19 @@ def parts(config: Config, home: Path) -> Parts:
     return Parts(routes, runs_in(exporters), text, rows.tell_ledger if rows else None)
 
 
+def migrate(config: Config, home: Path) -> tuple[str, int]:
+    """Open the configuration's ClickHouse, which brings its tables up to date; return what it is called and the tables'
+    version. Raises StoreError, LockedError."""
+    ids = next(iter(config.pipelines.values())).exporters
+    name = next(name for name in ids if type_of(name) == "clickhouse")
+    (opened,) = open_exporters({name: _plain(config.exporters[name])}, Site(home)).values()
+    assert isinstance(opened, ClickHouse)
+    try:
+        return opened.version()
+    finally:
+        opened.shutdown()
+
+
 def _chains(config: Config, site: Site) -> Mapping[otlp.Signal, Chain]:
     """Make the chain of each pipeline; pipelines that name the same processor share it, and its memo."""
     used = {name for pipeline in config.pipelines.values() for name in pipeline.processors}

@@ -164,6 +164,11 @@ class ClickHouse:
             "arrived_ns": [arrived_ns] * len(parts),
         }
 
+    def version(self) -> tuple[str, int]:
+        """Return what the store is called, and the version of its tables. Raises StoreError."""
+        ((version,),) = self._engine.query("SELECT max(version) FROM runreel.schema_version")
+        return str(self._engine.path), version
+
     def tell_ledger(self, collector: str, counts: Mapping[str, Mapping[str, int]]) -> None:
         """Write what a collector counts, by tenant, over what it told last. Raises RetryableError, PermanentError."""
         lines = [(tenant, what, number) for tenant, of in counts.items() for what, number in of.items()]
