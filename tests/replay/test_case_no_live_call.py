@@ -47,17 +47,18 @@ def leak_thread():
     thread.join()
 CHILD = "import urllib.request as u; u.urlopen('http://203.0.113.10', timeout=2)"
 """
+HTTP = ("GET 203.0.113.10",)
 TARGETS = {
-    "leak_urllib": "GET 203.0.113.10",
-    "leak_socket": "203.0.113.10:443",
-    "leak_udp": "203.0.113.10:53",
-    "leak_dns": "telemetry.example.com:443",
-    "leak_child": "203.0.113.10:80",
-    "leak_async": "203.0.113.10:80",
-    "leak_unix": "/var/run/docker.sock",
-    "leak_v6": "[2001:db8::10]:443",
-    "leak_named": "named.example.com:80",
-    "leak_thread": "203.0.113.10:443",
+    "leak_urllib": HTTP,
+    "leak_socket": ("203.0.113.10:443",),
+    "leak_udp": ("203.0.113.10:53",),
+    "leak_dns": ("telemetry.example.com:443",),
+    "leak_child": (*HTTP, "203.0.113.10:80"),
+    "leak_async": ("203.0.113.10:80",),
+    "leak_unix": ("/var/run/docker.sock",),
+    "leak_v6": ("[2001:db8::10]:443",),
+    "leak_named": ("named.example.com:80",),
+    "leak_thread": ("203.0.113.10:443",),
 }
 
 
@@ -87,13 +88,13 @@ def test_a_leak_fails_at_once_and_is_told_with_its_target_and_stack(agent, tmp_p
 
     first = replayed.divergences[0]
     assert (replayed.verdict, replayed.exit_status, first.type, first.fails) == ("diverged", 2, "network_attempt", True)
-    assert first.name == TARGETS[leak]
-    assert all(one["target"] == TARGETS[leak] for one in replayed.network)
+    assert first.name in TARGETS[leak]
+    assert all(one["target"] in TARGETS[leak] for one in replayed.network)
     assert replayed.live_calls == 0
     assert replayed.duration_s < 60
     if leak == "leak_child":
-        # Another program's Python is not watched from within: the kernel says which program it was.
-        assert "python3 -c 'import urllib.request as u;" in first.reason
+        # A Python program that the agent starts says it itself; of any other the kernel says which it was.
+        assert "at <string>:1 in <module>" in first.reason or "python3 -c 'import urllib" in first.reason
     else:
         function = "leak_socket" if leak == "leak_thread" else leak
         at = line - 6 if leak == "leak_thread" else line
@@ -108,7 +109,9 @@ def test_leaks_that_are_all_swallowed_are_all_told_and_the_replay_still_ends_div
 
     assert (replayed.verdict, replayed.ended, replayed.exit_code) == ("diverged", "returned", 0)
     assert capfd.readouterr().out == "{'temp_c': -3}\n"
-    assert {one.name for one in replayed.divergences} == set(TARGETS.values())
+    names = {one.name for one in replayed.divergences}
+    assert all(not names.isdisjoint(targets) for targets in TARGETS.values())
+    assert names <= {target for targets in TARGETS.values() for target in targets}
     assert {one.type for one in replayed.divergences} == {"network_attempt"}
 
 

@@ -10,6 +10,7 @@ _LIBRARY = os.__file__.removesuffix("os.py")
 _HERE = str(Path(__file__).parent) + os.sep
 _OURS = (_HERE, str(Path(__file__).parents[1] / "record") + os.sep)
 _INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+_TYPED = frozenset({"<string>", "<stdin>"})
 _MOST = 5
 
 
@@ -21,8 +22,10 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def in_library(frame: FrameType) -> bool:
-    """Whether a frame is Python's own code: the standard library, or what was never a file."""
+    """Whether a frame is Python's own code: the standard library, or what was never a file (but for `python -c`)."""
     name = frame.f_code.co_filename
+    if name in _TYPED and frame.f_globals.get("__name__") == "__main__":
+        return False
     return name.startswith(("<", _LIBRARY)) and not in_package(frame)
 
 

@@ -224,6 +224,20 @@ def test_a_datagram_sent_where_no_filter_sees_it_is_told_by_the_code_alone() -> 
     assert [(line.target, line.where) for line in merged.findings] == [("203.0.113.1:9", HERE)]
 
 
+def test_a_socket_of_c_code_is_not_laid_to_python_code_that_came_to_its_connect() -> None:
+    connected = tried("connect", "AF_INET", target="203.0.113.1:443")
+    of_c = tried("socket", "AF_INET", stood_in=True)
+    reports = [
+        said("__new__", "", "AF_INET", "SOCK_STREAM"),
+        said("connect", "203.0.113.1:443", "AF_INET", "SOCK_STREAM"),
+    ]
+
+    merged = merge([of_c, connected], [HELLO, *reports])
+
+    assert [(line.target, line.where) for line in merged.findings] == [("203.0.113.1:443", HERE)]
+    assert [(line.syscall, line.target, line.where) for line in merged.notes] == [("socket", "", "")]
+
+
 def test_a_refused_socket_is_told_with_what_was_looked_up_on_the_same_line() -> None:
     reports = [HELLO, said("getaddrinfo", "203.0.113.1:443"), said("__new__", "", "AF_INET", "SOCK_STREAM")]
 

@@ -183,7 +183,9 @@ class _Process:
         seen = {other.target for other in self._attempts}
         alike = [r for r in self._reports if (r.get("family"), r.get("kind")) == (attempt.family, attempt.kind)]
         unseen = (r for r in alike if r.get("target") and r.get("target") not in seen)
-        return next(unseen, None) or next((r for r in alike if r.get("event") == _OPENED), {})
+        went_on = {r.get("where") for r in self._reports if r.get("event") in _WITH_ADDRESS}
+        opened = (r for r in alike if r.get("event") == _OPENED and r.get("where") not in went_on)
+        return next(unseen, None) or next(opened, {})
 
     def _near(self, report: Mapping[str, str]) -> str:
         """Return what was looked up on the same line of code, for a socket that never came to its connect."""
