@@ -11,7 +11,7 @@ from typing import Final
 
 from runreel.semconv.conventions import CONTENT, EVENTS, PARTS, ROLES, known_key, newer
 from runreel.semconv.dialects import STANDARD
-from runreel.semconv.dialects.otel import TELLING
+from runreel.semconv.dialects.otel import OPERATIONS, TELLING
 from runreel.semconv.view import DETAILS_EVENT, View, event_name, says_truncated
 from runreel.values import Facts, LogEvent, Span, Value
 
@@ -19,6 +19,8 @@ UNKNOWN_DIALECT: Final = "unknown_dialect"
 """The span looks like GenAI, and no dialect claims it."""
 UNKNOWN_OPERATION: Final = "unknown_operation"
 """`gen_ai.operation.name` says something that the conventions, as known here, do not."""
+KIND_MISMATCH: Final = "kind_mismatch"
+"""`gen_ai.operation.name` says one kind of step, and everything else on the span another one."""
 UNKNOWN_KEY: Final = "unknown_key"
 """An attribute `gen_ai.*` that the conventions, as known here, and known senders do not have."""
 UNKNOWN_PART: Final = "unknown_part"
@@ -62,6 +64,10 @@ def marks(span: Span, facts: Facts) -> Iterator[str]:
         yield UNKNOWN_DIALECT
     if (facts.kind == "other" or facts.kind_source in TELLING) and unknown_operation(View(span)):
         yield UNKNOWN_OPERATION
+    operation = span.attributes.get(_OPERATION)
+    said = OPERATIONS.get(operation) if isinstance(operation, str) else None
+    if facts.dialect == STANDARD.name and said is not None and said != facts.kind:
+        yield KIND_MISMATCH
     details = [event.attributes for event in span.events if event.name == DETAILS_EVENT]
     yield from _news(span.attributes, *details)
     if any(_unknown_event(event.name) for event in span.events):
@@ -107,8 +113,7 @@ def unknown_operation(view: View) -> str:
     if not isinstance(operation, str) or not operation:
         return ""
     # A dialect may have its reasons to see no step in an operation that the conventions know.
-    known = STANDARD.kind(view)
-    return operation if known is None or known[1] != _OPERATION else ""
+    return "" if operation in OPERATIONS else operation
 
 
 def _looks_like_genai(span: Span) -> bool:

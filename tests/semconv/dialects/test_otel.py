@@ -4,6 +4,8 @@ import pytest
 
 from otlp_build import call, msg
 from runreel.semconv.reading import read
+from runreel.semconv.recognise import recognise
+from runreel.semconv.unusual import KIND_MISMATCH, marks
 from runreel.semconv.view import View
 from runreel.values import Value
 from span_kit import make_span, runs_of
@@ -140,3 +142,30 @@ def test_a_tools_result_is_what_it_returned_be_it_nothing(raw: Value) -> None:
     assert run.steps[0].output.state == "whole"
     assert run.value(run.steps[0].output) == raw
     assert [gap.field for gap in run.gaps if gap.needed_for == "frozen"] == []
+
+
+TOOL: dict[str, Value] = {"gen_ai.tool.name": "f", "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "x"}
+MODEL: dict[str, Value] = {"gen_ai.request.model": "m", "gen_ai.output.messages": json.dumps([msg("assistant", "a")])}
+
+
+@pytest.mark.parametrize(
+    ("operation", "attributes", "kind"),
+    [
+        ("chat", TOOL, "tool"),
+        ("execute_tool", MODEL, "llm"),
+        ("chat", TOOL | MODEL, "llm"),  # some note the calls of an answer on it
+        ("execute_tool", TOOL | MODEL, "tool"),
+        ("chat", {"gen_ai.tool.name": "f"}, "llm"),
+        ("execute_tool", {"gen_ai.tool.name": "f", "gen_ai.request.model": "m"}, "tool"),
+        ("execute_tool", {}, "tool"),
+        ("invoke_agent", TOOL, "agent"),
+    ],
+)
+def test_an_operation_is_not_believed_where_everything_else_speaks_against_it(
+    operation: str, attributes: dict[str, Value], kind: str
+) -> None:
+    span = make_span({"gen_ai.operation.name": operation, **attributes})
+    facts = recognise(span)
+
+    assert (facts.kind, read(View(span)).kind) == (kind, kind)
+    assert (KIND_MISMATCH in marks(span, facts)) == ((operation, kind) in (("chat", "tool"), ("execute_tool", "llm")))

@@ -60,6 +60,9 @@ TELLING: Final[Mapping[str, Kind]] = {
     "gen_ai.usage.output_tokens": "llm",
 }
 """What a span is by the first of these keys that it has, where no operation that is known here says so."""
+_OF_TOOLS: Final = ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
+_OF_MODELS: Final = ("gen_ai.output.messages", "gen_ai.input.messages", "gen_ai.usage.output_tokens")
+_MODELS: Final = frozenset({*_OF_MODELS, "gen_ai.response.model", "gen_ai.request.model"})
 # These write the tool calls of an answer before its prose; the wire has them the other way round.
 _CALLS_FIRST: Final = ("opentelemetry.instrumentation.genai.openai", "opentelemetry.instrumentation.openai_v2")
 
@@ -74,12 +77,24 @@ def _kind(view: View) -> tuple[Kind, str] | None:
     attributes = view.span.attributes
     operation = view.text("gen_ai.operation.name")
     if operation in OPERATIONS:
-        return OPERATIONS[operation], "gen_ai.operation.name"
+        return _belied(OPERATIONS[operation], attributes) or (OPERATIONS[operation], "gen_ai.operation.name")
     if attributes.get("mcp.method.name") == "tools/call":
         return "tool", "mcp.method.name"
     if "mcp.method.name" in attributes:
         return None
     return next(((kind, key) for key, kind in TELLING.items() if key in attributes), None)
+
+
+def _belied(kind: Kind, attributes: Mapping[str, Value]) -> tuple[Kind, str] | None:
+    """Return what a span is where everything else on it speaks against its operation: a model call that has all of a
+    tool's and nothing of a model's, or the other way round."""
+    of_tool = next((key for key in _OF_TOOLS if key in attributes), None)
+    of_model = next((key for key in _OF_MODELS if key in attributes), None)
+    if kind == "llm" and of_tool and _MODELS.isdisjoint(attributes) and "gen_ai.tool.name" in attributes:
+        return "tool", of_tool
+    if kind == "tool" and of_model and not of_tool and "gen_ai.tool.name" not in attributes:
+        return "llm", of_model
+    return None
 
 
 def _messages(view: View, keys: tuple[str, ...], role: str) -> Found:
