@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from collector_kit import CONFIG
 from e2e_kit import runreel
 from runreel import cli
 from runreel.cli.runs import since
@@ -79,3 +80,25 @@ def test_runs_are_found_by_what_they_hold_and_flagged(tmp_path: Path) -> None:
     assert shown["flagged"][0]["reason"].startswith("call <PHONE_")
     assert found("--outcome", "user_flagged", "--text", "call <phone_") == 1
     assert "no run 'nothing'" in runreel(tmp_path, "runs", "flag", "nothing", code=1).err
+
+
+def test_runs_are_in_the_stores_that_a_collectors_configuration_or_a_file_names(tmp_path: Path) -> None:
+    capture = Path(__file__).parents[1] / "data" / "captures" / "otel-genai-openai" / "content-span"
+    config = CONFIG.replace("exporters: {files: , clickhouse: }", "exporters: {files: , clickhouse: {path: ENGINE}}")
+    config = config.replace("ENGINE", str(tmp_path / "engine")).replace("redact: ", "redact: {entities: [PHONE]}")
+    (tmp_path / "otel.yaml").write_text(config)
+    (tmp_path / "runreel.toml").write_text('home = "home"\nstore = "engine"\n')
+    home = tmp_path / "home"
+
+    runreel(home, "runs", "import", capture, "--config", tmp_path / "otel.yaml")
+
+    assert not (home / "store").exists()
+    for words in (("--config", tmp_path / "otel.yaml"), ("--store", tmp_path / "engine")):
+        shown = runreel(home, "runs", "show", "last", "--payloads", "--json", *words).out
+        # It redacts as that collector would: phones alone.
+        assert "dana.fields@example.com" in shown
+        assert "202-555-0143" not in shown
+    found = runreel(home, "runs", "ls", "--json", cwd=tmp_path, env={"RUNREEL_HOME": ""}).json()
+    assert len(found) == 1
+    assert runreel(home, "runs", "ls", "--json", cwd=tmp_path).json() == []
+    assert "there is no store" in runreel(home, "runs", "ls", "--store", tmp_path / "nowhere", code=1).err
