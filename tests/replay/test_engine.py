@@ -246,15 +246,14 @@ def test_a_socket_and_a_program_that_reaches_out_are_network_attempts_and_reach_
     assert len({attempt["pid"] for attempt in replayed.network}) == 2
 
 
-def test_a_forked_process_gets_no_answer_and_the_replay_says_so(agent):
-    source = TOP_LEVEL + (
-        "import os\npid = os.fork()\nif pid == 0:\n    try:\n        get_weather('Oslo')\n    except RuntimeError:\n"
-        "        os._exit(0)\nos.waitpid(pid, 0)\nrun(get_weather)\n"
-    )
+def test_a_forked_process_is_answered_over_a_conversation_of_its_own(agent, capfd):
+    source = TOP_LEVEL + ("import os\nif not os.fork():\n    run(get_weather)\n    os._exit(0)\nos.wait()\n")
 
     replayed = replay(WEATHER, agent(source))
 
-    assert [(one.type, one.name) for one in replayed.divergences] == [("unrecorded_call", "get_weather")]
+    assert (replayed.verdict, [one.type for one in replayed.divergences]) == ("same", [])
+    assert capfd.readouterr().out == '{"temp_c": -3}\n'
+    assert "a process that the agent forked was answered too" in replayed.notes
 
 
 def test_a_library_that_cannot_be_answered_for_is_refused(agent):

@@ -10,7 +10,7 @@ import os
 import socket
 import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,11 +106,16 @@ def _identity(descriptor: int) -> tuple[int, int] | None:
 class Link:
     """The child's end: ask and wait, or tell.
 
-    A process that the agent forks inherits the descriptor but not the conversation: there, asking raises
-    ForkedError after one note to the parent.
+    A process that the agent forks inherits the descriptor but not the conversation: there, `reconnect` is asked for a
+    channel of its own. Without it, asking raises ForkedError after one note to the parent.
     """
 
     def __init__(self, channel: Channel) -> None:
+        self.reconnect: Callable[[], Channel] | None = None
+        self._renewing = threading.Lock()
+        self._start(channel)
+
+    def _start(self, channel: Channel) -> None:
         self._channel = channel
         self._asking = threading.RLock()  # a finaliser or signal handler may ask while its own thread is asking
         self._stash: dict[int, Frame] = {}
@@ -119,7 +124,7 @@ class Link:
 
     def ask(self, frame: Frame) -> Frame:
         """Send a question and return its reply. Raises LostError when the parent is gone, ForkedError after a fork."""
-        if os.getpid() != self._pid:
+        if not self._is_here():
             self.tell(Frame("forked", {"what": frame.type, "name": frame.get("name", "")}))
             raise ForkedError("an answer from the record was asked for in a forked process: run it in threads instead")
         with self._asking:
@@ -136,11 +141,20 @@ class Link:
                 self._stash[int(received.get("id", 0))] = received
             return reply
 
+    def _is_here(self) -> bool:
+        """Say whether this process has a conversation; a forked one starts its own, where it can."""
+        if os.getpid() != self._pid and self.reconnect is not None:
+            with self._renewing:
+                if os.getpid() != self._pid:
+                    self._start(self.reconnect())
+        return os.getpid() == self._pid
+
     def tell(self, frame: Frame) -> None:
         """Send a frame that has no reply; silently nothing where the parent is gone, since nobody is left to tell."""
         if frame.type in _OF_ITS_OWN and os.getpid() != self._pid:
             return
         try:
+            self._is_here()
             self._channel.send(frame)
         except OSError:
             return

@@ -15,7 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from runreel.errors import RefusedError
 from runreel.replay.clock import Clock
+from runreel.replay.descendants.command import read
 from runreel.replay.imports import when_imported
 from runreel.replay.protocol import Channel, Frame, Link, LostError
 
@@ -23,7 +25,7 @@ LINK = "RUNREEL_REPLAY_LINK"
 """The variable that names the descriptor of the meeting place."""
 
 _PATH = str(Path(__file__).with_name("path"))
-_SPAWNING = ("system", "posix_spawn", "posix_spawnp", "spawnv", "spawnve", "spawnvp", "spawnvpe")
+_SPAWNING = ("system", "posix_spawn", "posix_spawnp", "spawnv", "spawnve", "spawnvp", "spawnvpe", "execv", "execve")
 _OF_ITS_OWN = frozenset({"started", "ended"})  # of the agent itself only
 
 
@@ -43,6 +45,15 @@ class Broker:
         for name in _SPAWNING:
             if hasattr(os, name):
                 setattr(os, name, self._before(getattr(os, name)))
+        self._link.reconnect = self._reconnect
+        os.register_at_fork(before=self.ready)
+
+    def _reconnect(self) -> Channel:
+        """In a forked process: start a conversation of its own."""
+        channel = connect(("fork",), self._descriptor)
+        channel.receive()  # the plan is the one we have
+        channel.send(Frame("note", {"text": "a process that the agent forked was answered too"}))
+        return channel
 
     def ready(self) -> int:
         """Open the meeting place, once; return its descriptor."""
@@ -63,12 +74,24 @@ class Broker:
         def init(popen: Any, *args: Any, **kwargs: Any) -> None:
             bound = signature.bind(popen, *args, **kwargs)
             given, descriptor = bound.arguments, self.ready()
+            self._require_answerable(given.get("args"))
             given["env"] = self._environment(os.environ if given.get("env") is None else given["env"])
             if given.get("close_fds", True):
                 given["pass_fds"] = (*given.get("pass_fds", ()), descriptor)
             original(*bound.args, **bound.kwargs)
 
         module.Popen.__init__ = init
+
+    def _require_answerable(self, args: object) -> None:
+        """A Python program that takes no part in the environment would run its tools for real."""
+        words = [os.fsdecode(word) for word in args] if isinstance(args, (list, tuple)) else []
+        if not words or not Path(words[0]).name.startswith("python"):
+            return
+        command = read(words)
+        if command.shuts_out and command.how in ("script", "-m"):
+            what = " ".join(words[: command.place + 1 + (command.how == "-m")][1:])
+            self._link.tell(Frame("unanswered", {"name": f"python {what}"}))
+            raise RefusedError(f"runreel replay: python {what} cannot be answered (-E, -I, -S), and does not run")
 
     def _patch_multiprocessing(self, module: ModuleType) -> None:
         original = module.spawnv_passfds
@@ -82,7 +105,8 @@ class Broker:
     def _before(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def spawn(*args: Any, **kwargs: Any) -> Any:
             self._inherited()
-            return original(*args, **kwargs)
+            given = [self._environment(one) if isinstance(one, Mapping) else one for one in args]
+            return original(*given, **kwargs)
 
         return spawn
 
@@ -141,14 +165,15 @@ class Broker:
             self._link.tell(frame)
 
 
-def connect(command: Sequence[str]) -> Channel:
+def connect(command: Sequence[str], meeting_place: int | None = None) -> Channel:
     """In a started program: meet the broker; return the channel of this program's own.
 
     Raises OSError where the process that started it is gone, or closed the descriptor.
     """
     ours, theirs = socket.socketpair()
     # The meeting place is shared by all programs: one message, one byte, cannot be torn apart.
-    with socket.socket(fileno=os.dup(int(os.environ[LINK]))) as meeting, theirs:
+    place = int(os.environ[LINK]) if meeting_place is None else meeting_place
+    with socket.socket(fileno=os.dup(place)) as meeting, theirs:
         socket.send_fds(meeting, [b"+"], [theirs.fileno()])
     channel = Channel(ours.detach())
     channel.send(Frame("hello", {"command": list(command)}))

@@ -13,25 +13,6 @@ _RUNNER = "runreel.replay.descendants.program"
 _HERE = os.path.realpath(__file__).rpartition(os.sep)[0]
 
 
-def _program(words: list[str]) -> tuple[int, str]:
-    """Return the place of the program on a command line, and what it is: "script", "-c", "-m", or "" for none."""
-    place = 1
-    while place < len(words):
-        word = words[place]
-        if not word.startswith("-"):
-            return place, "script"
-        if word == "-":
-            return place, ""
-        if word.startswith("--"):
-            place += 2 if word == "--check-hash-based-pycs" else 1
-            continue
-        letter = next((one for one in word[1:] if one in "cmWX"), "")
-        if letter in ("c", "m"):
-            return place, f"-{letter}"
-        place += 2 if letter and word.endswith(letter) else 1
-    return place, ""
-
-
 def _own() -> None:
     """Run the sitecustomize that this one stands before."""
     folders = [folder for folder in sys.path if os.path.realpath(folder or ".") != _HERE]
@@ -44,24 +25,22 @@ def _own() -> None:
 
 def _prepare() -> None:
     words = sys.orig_argv
-    place, how = _program(words)
-    what = words[place] if place < len(words) else "a program from standard input"
-    if how == "-m" and _RUNNER in words[place : place + 2]:
-        return
-    if how == "-c" and "multiprocessing.resource_tracker" in " ".join(words[place : place + 2]):
-        return  # tidies up after others, and runs nothing of the agent
+    if _RUNNER in words or "from multiprocessing.resource_tracker import" in " ".join(words):
+        return  # the runner prepares itself; what tidies up after others runs nothing of the agent
     if importlib.util.find_spec("runreel") is None:
-        os.write(
-            2, f"runreel replay: {sys.executable} has no runreel to answer {what} with; it does not run\n".encode()
-        )
+        said = f"runreel replay: {sys.executable} has no runreel that would answer a program, so it does not run\n"
+        os.write(2, said.encode())
         os._exit(125)
+    from runreel.replay.descendants.command import read
+
+    how, place, _ = read(words)
     if how == "script":
         options = [word for word in words[1:place] if word != "-P"]
         command = [sys.executable, *options, "-P", "-m", _RUNNER, *words[place:]]
         os.execv(sys.executable, command)  # noqa: S606 - no shell is wanted
     from runreel.replay.descendants.program import boot
 
-    boot(what if how != "-c" else "python -c")
+    boot(" ".join(["python", *words[place : place + 2]]) if how == "-m" else f"python {how}".strip())
 
 
 if "RUNREEL_REPLAY_LINK" in os.environ:
