@@ -1,6 +1,6 @@
 """A recorded run, arranged so that a boundary can ask it for an answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from runreel.canonical import SCHEME, make_ref
@@ -49,7 +49,7 @@ def build(run: Run) -> Tape:
     below = _below_answered(steps)
     told = [step for step in steps if step.kind in KINDS and step.seq not in below]
     require_answerable(run, told)
-    require_replayable(run)
+    require_replayable(run, below)
     spelt = Spellings(steps)
     entries = untangled([_entry(run, step, spelt) for step in told], steps, _calls_of)
     _require_names(run, entries)
@@ -64,18 +64,18 @@ def build(run: Run) -> Tape:
     return Tape(run, entries, inside, tuple(notes))
 
 
-def require_replayable(run: Run) -> None:
+def require_replayable(run: Run, below: Set[int] = frozenset()) -> None:
     """Raise RefusedError where the run lacks what a frozen replay needs; the message lists what, and the fix of each.
 
-    Payload text never stands in it: gaps name fields and settings.
+    What the steps `below` recorded tools and retrievals lack is no matter. Payload text never stands in the message:
+    gaps name fields and settings.
     """
-    gaps = [gap for gap in run.gaps if gap.needed_for == "frozen"]
-    if run.replayable == "full" and not gaps:
-        return
-    if not gaps:
+    gaps = [gap for gap in run.gaps if gap.needed_for == "frozen" and gap.step not in below]
+    if gaps:
+        listed = "\n".join(f"  - {_gap_line(gap)}" for gap in _distinct(gaps))
+        raise RefusedError(f"run {run.run_id} cannot be replayed frozen, its record lacks:\n{listed}")
+    if run.replayable == "none":
         raise RefusedError(f"run {run.run_id} cannot be replayed frozen: it holds no step that could be answered for")
-    listed = "\n".join(f"  - {_gap_line(gap)}" for gap in _distinct(gaps))
-    raise RefusedError(f"run {run.run_id} cannot be replayed frozen, its record lacks:\n{listed}")
 
 
 def _distinct(gaps: Sequence[Gap]) -> Iterable[Gap]:

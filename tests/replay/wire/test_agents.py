@@ -37,11 +37,11 @@ def replayed(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "https://models.example.com/v1")
     monkeypatch.setenv("GEMINI_BASE_URL", "https://models.example.com")
 
-    def run(api, how, shape, script=None, **options):
+    def run(api, how, shape, of=""):
         out = tmp_path / "out"
         with out.open("wb") as file:
-            agent = str(script or AGENTS / f"{api}_agent.py")
-            result = replay(recorded(f"{api}-{shape}"), agent, args=[how, shape], stdout=file, **options)
+            agent = str(AGENTS / f"{api}_agent.py")
+            result = replay(recorded(of or f"{api}-{shape}"), agent, args=[how, shape], stdout=file)
         return result, out.read_text(), (tmp_path / "calls").exists()
 
     return run
@@ -60,6 +60,22 @@ def test_every_sdk_gets_from_the_record_what_the_server_said(replayed, api, how,
     assert [(one.type, one.recorded, one.path) for one in result.divergences] == []
     assert (result.verdict, result.network, ran) == ("same", (), False)
     assert result.answered["tool", "get_weather"] == {"chat": 3, "gemini": 6}.get(api, 4)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_recorded_vectors_are_given_again(replayed, how):
+    result, out, _ = replayed("embeddings", how, "plain")
+
+    assert json.loads(out) == json.loads((DATA / "embeddings-plain" / "stdout.txt").read_text())
+    assert (result.verdict, sum(result.answered.values())) == ("same", 3)
+
+
+@pytest.mark.parametrize(("api", "shape"), [("anthropic", "plain"), ("gemini", "plain"), ("responses", "stream")])
+def test_what_openinference_recorded_of_an_agent_replays_as_well(replayed, api, shape):
+    result, _, ran = replayed(api, "sync", shape, of=f"openinference-{api}")
+
+    assert [(one.type, one.recorded, one.path) for one in result.divergences] == []
+    assert (result.verdict, result.ended, ran) == ("same", "returned", False)
 
 
 def test_calls_that_an_sdk_made_inside_another_one_are_refused_before_the_start():

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 from runreel.replay.values import Answer, Raised, Streamed
-from runreel.replay.wire import anthropic_messages, gemini, openai_chat, openai_responses
+from runreel.replay.wire import anthropic_messages, gemini, openai_chat, openai_embeddings, openai_responses
 from runreel.replay.wire.answers import parts_of, said
 from runreel.replay.wire.failures import status_of
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
@@ -48,6 +48,7 @@ class Api(Protocol):
 _ROUTES: Final[Mapping[str, Api]] = {
     "/chat/completions": openai_chat,
     "/responses": openai_responses,
+    "/embeddings": openai_embeddings,
     "/messages": anthropic_messages,
     **dict.fromkeys(gemini.METHODS, gemini),
 }
@@ -113,6 +114,7 @@ _WRITABLE: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"text", "refusal", "reasoning", "tool_call"}),
     openai_responses.API: frozenset({"server_tool_call"}),
     anthropic_messages.API: frozenset({"redacted_thinking", "server_tool_call", "server_tool_call_response"}),
+    openai_embeddings.API: frozenset({"embeddings"}),
     gemini.API: frozenset({"blob", "uri"}),
 }
 

@@ -18,7 +18,7 @@ API: Final = "anthropic.messages"
 
 _NO_PARAMS: Final = frozenset({"model", "messages", "system", "tools", "stream"})
 _PARAMS: Final = {"stop_sequences": "stop"}
-_DROPPED: Final = ("citations", "cache_control", "caller")
+_DROPPED: Final = ("citations", "caller")  # of answers that are handed back
 _RESULT: Final = "_tool_result"
 
 

@@ -10,9 +10,10 @@ from runreel.values import Run, Step, Value
 _BEHIND: Final = (
     "put the call behind a tool or a retriever (runreel.record.tool, runreel.record.retriever) and record the run again"
 )
+_EMBEDDINGS: Final = "embeddings"
 _OPERATIONS: Final[Mapping[str, str]] = {
-    "embeddings": "embeddings are not recorded by any convention, so that there is no vector to answer with; "
-    + _BEHIND,
+    _EMBEDDINGS: "the vectors are not in the record (OpenInference sends them), or of an API that is not answered "
+    "(OpenAI's is); " + _BEHIND,
     "text_completion": "the completions API of old is not answered; use chat completions or responses, or " + _BEHIND,
     "fetch_response": "a response that is fetched by its id later is not answered; " + _BEHIND,
 }
@@ -35,12 +36,19 @@ def require_answerable(run: Run, steps: Sequence[Step]) -> None:
 
     A provider that is not known here may still be answered: gateways speak the protocols of others under any name.
     """
-    reasons = [(step, _reason(step)) for step in steps if step.kind == "llm"]
+    reasons = [(step, _reason(step)) for step in steps if step.kind == "llm" and not _has_vectors(step)]
     reasons += _called_inside(run, steps)
     found = {reason: step for step, reason in reversed(reasons) if reason}
     if found:
         listed = "\n".join(f"  - step {step.seq} ({step.name}): {reason}" for reason, step in reversed(found.items()))
         raise RefusedError(f"run {run.run_id} cannot be replayed, these model calls have no answer:\n{listed}")
+
+
+def _has_vectors(step: Step) -> bool:
+    """Say whether an embedding can be answered: its vectors are recorded, and no other API than OpenAI's gave them."""
+    if step.fields.get("operation") != _EMBEDDINGS or (step.output.state != "whole" and step.error is None):
+        return False
+    return not str(step.fields.get("provider") or "").startswith(("gcp", "anthropic", *_PROVIDERS))
 
 
 def _reason(step: Step) -> str:
