@@ -159,6 +159,37 @@ def test_neither_ctrl_c_at_the_prompt_nor_a_time_limit_ends_a_session(terminal):
     assert session.end() == 0
 
 
+def test_where_the_output_goes_elsewhere_the_debugger_is_on_the_terminal_all_the_same(terminal, folder):
+    words = " ".join(command(folder, "--break-at", TOOL_STEP))
+    session = terminal(argv=["sh", "-c", f"{words} > report.txt"])
+
+    session.read(PROMPT)
+    session.type("p arguments\n")
+    assert "{'city': 'Oslo'}" in session.read(PROMPT)
+    session.type("c\n")
+
+    assert session.end() == 0
+    report = (folder / "report.txt").read_text(encoding="utf-8")
+    assert "identical" in report
+    assert "(Pdb)" not in report
+
+
+def test_a_program_of_the_agents_stops_on_the_same_terminal_and_leaving_it_ends_the_replay(terminal, folder):
+    (folder / "part.py").write_text(AGENT + "main()\n", encoding="utf-8")
+    body = "import subprocess\nsubprocess.run([sys.executable, 'part.py'], capture_output=True)\nprint('WENT ON')\n"
+    session = terminal("--break-at", TOOL_STEP, body=body)
+
+    session.read(PROMPT)
+    session.type("where\n")
+    assert "part.py(" in session.read(PROMPT)
+    session.type("q\n")
+    report = session.read("the debugger was left before the agent had ended")
+
+    assert "not comparable" in report
+    assert "WENT ON" not in report
+    assert session.end() == 125
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no shell with job control here")
 def test_a_session_can_be_stopped_and_taken_up_again_by_the_shell(terminal, folder):
     shell = terminal(argv=["bash", "--norc", "--noprofile", "-i"], PS1="SHELL> ", PYTHONUNBUFFERED="1")

@@ -202,7 +202,7 @@ class Child:
         from runreel.replay import debugger  # pdb is wanted in this replay only
 
         def left() -> None:
-            self._tell("ended", how="quit", code=1)
+            self._tell("left")
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(1)  # an exception might be swallowed, and the agent would go on

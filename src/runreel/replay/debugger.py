@@ -5,13 +5,14 @@ debugger may draw from the agent's randomness, or open a socket, and the replay 
 `breakpoint()` is left to Python.
 """
 
+import io
 import os
 import pdb  # noqa: T100 - opening it is what this is for
 import sys
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 from runreel.replay import frames
 from runreel.replay.boundaries.functions import is_stub
@@ -30,7 +31,7 @@ def stop(what: str, left: Callable[[], None]) -> None:
     frame = next((one for one in stack if frames.is_agents(one) and not is_stub(one.f_code)), stack[-1])
     callers = list(frames.outwards(frame))
     own = [one for one in callers if frames.is_agents(one)] or callers[-1:]
-    debugger = _Debugger(own[-1], left)
+    debugger = _Debugger(own[-1], left, _terminal())
     debugger.message(f"runreel: {what} is asked for here; the answer comes when you go on (c, n, s)")
     if (wanted := os.environ.get("PYTHONBREAKPOINT", "")) not in _OURS_TOO:
         debugger.message(f"runreel: PYTHONBREAKPOINT={wanted} is kept for the agent's own breakpoint(); this is pdb")
@@ -40,8 +41,8 @@ def stop(what: str, left: Callable[[], None]) -> None:
 class _Debugger(pdb.Pdb):
     """pdb, opened where the stack is instead of at the next line, and blind to the replay's own frames."""
 
-    def __init__(self, outermost: FrameType, left: Callable[[], None]) -> None:
-        super().__init__()
+    def __init__(self, outermost: FrameType, left: Callable[[], None], terminal: TextIO | None) -> None:
+        super().__init__(stdin=terminal, stdout=terminal)
         self._left = left
         self.reset()
         self.botframe = outermost
@@ -67,6 +68,17 @@ class _Debugger(pdb.Pdb):
     def set_quit(self) -> None:
         super().set_quit()
         self._left()
+
+
+def _terminal() -> TextIO | None:
+    """Return the terminal itself where somebody sits at it, but what the process prints goes elsewhere: into a file, or
+    to the agent that started this program. None where the standard streams do."""
+    if not sys.stdin.isatty() or sys.stdout.isatty():
+        return None
+    try:
+        return io.TextIOWrapper(io.FileIO("/dev/tty", "r+"), write_through=True)
+    except OSError:
+        return None
 
 
 def _hold(seconds: float) -> None:

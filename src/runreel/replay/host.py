@@ -43,7 +43,8 @@ class Host:
     _stop: str = ""
 
     def serve(self) -> bool:
-        """Answer until the child is gone: True. False where it asks on and on without getting answers."""
+        """Answer until the child is gone: True. False where it is to be ended: it asks on and on without getting
+        answers, or somebody left the debugger in it or in a program of its own."""
         while (frame := self.channel.receive()) is not None:
             if self.refusals >= MOST_REFUSALS:
                 return False
@@ -54,6 +55,9 @@ class Host:
                     self.channel.send(
                         Frame("reply", {**reply.head, **self._stopped(), "id": frame.get("id")}, reply.body)
                     )
+            elif frame.type == "left":
+                self.told["left"] = frame.head
+                return False
             else:
                 self._hear(frame)
         return True

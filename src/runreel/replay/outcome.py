@@ -38,7 +38,7 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
     ended = dict(host.told.get("ended", {}))
     findings, notes = _network(seen)
     # Somebody left the debugger: what the agent would have done is not known.
-    left = ended.get("how") == "quit"
+    left = "left" in host.told
     divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised" or seen.timed_out or left)
     divergences = _in_order(divergences, findings, host.network_at)
     own = recording(host.otlp, tape.run, new_run_id(tape.run.run_id), told=seen.told_id)
@@ -68,7 +68,7 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
         network=tuple(asdict(attempt) for attempt in findings),
         isolation=str(seen.isolation),
         exit_code=seen.exit_code,
-        ended="timeout" if seen.timed_out else str(ended.get("how", "killed" if seen.exit_code < 0 else "exit")),
+        ended=_ended(seen, ended),
         notes=(
             *tape.notes,
             *matcher.notes,
@@ -175,6 +175,12 @@ def _caught(host: Host, ended: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [told for told in host.parsers if any(told[name] != last.get(name) for name in ("token", "file", "line"))]
 
 
+def _ended(seen: Seen, ended: Mapping[str, Any]) -> str:
+    if "left" in seen.host.told:
+        return "quit"
+    return "timeout" if seen.timed_out else str(ended.get("how", "killed" if seen.exit_code < 0 else "exit"))
+
+
 def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> list[str]:
     notes = []
     if not_reached:
@@ -182,7 +188,7 @@ def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> lis
         notes.append(f"{calls} not reached after the divergence")
     if seen.host.break_at is not None:
         notes.append(f"step {seen.host.break_at} was never asked for: the debugger did not open")
-    if ended.get("how") == "quit":
+    if "left" in seen.host.told:
         notes.append("the debugger was left before the agent had ended")
     elif seen.timed_out:
         notes.append("the agent was still running when its time was up, and was killed")
