@@ -155,3 +155,25 @@ assert said == ["audit.installed", "socket.gethostbyname"], said
 """
     # The first hook, from the set-up, is another one: it sees the second one's own look-ups.
     assert {r["event"] for r in reports(tmp_path, code)} >= {"audit.installed", "socket.gethostbyname"}
+
+
+def test_the_agents_own_frames_are_told_from_the_inside_beside_the_nearest_line(tmp_path: Path) -> None:
+    code = "def inner():\n socket.create_connection(('127.0.0.1', 1))\ndef outer():\n inner()\n"
+
+    found = reports(tmp_path, f"{code}try: outer()\nexcept OSError: pass\n")
+
+    connect = next(report for report in found if report["event"] == "socket.connect")
+    places = [place.rpartition("agent.py:")[2] for place in connect["stack"].split("\n")]
+    assert places == ["6 in inner", "8 in outer", "9 in <module>"]
+    assert connect["where"].endswith("agent.py:6 in inner")
+    assert int(connect["ns"]) > 0
+
+
+def test_a_thread_of_a_pool_is_told_by_what_the_main_thread_waits_for(tmp_path: Path) -> None:
+    found = reports(
+        tmp_path,
+        "import asyncio\ntry: asyncio.run(asyncio.open_connection('leak.invalid', 80))\nexcept OSError: pass\n",
+    )
+
+    lookup = next(report for report in found if report["event"] == "socket.getaddrinfo")
+    assert lookup["stack"].endswith("agent.py:6 in <module>, the main thread")

@@ -203,3 +203,23 @@ except OSError as error: print(error.errno)
         assert child.wait(60) == 0
     with listener, pytest.raises(BlockingIOError):
         listener.accept()
+
+
+def test_an_attempt_keeps_how_far_things_were_when_it_was_first_seen() -> None:
+    progress = iter(range(10, 20))
+    code = """
+import socket, sys
+sys.stdin.read()
+for host in ("203.0.113.1", "203.0.113.2", "203.0.113.1"):
+    socket.socket().connect_ex((host, 1))
+"""
+    with Sandbox().start([sys.executable, "-c", code], env=ENV, stdin=subprocess.PIPE) as child:
+        child.follow(lambda: next(progress))
+        child.stdin.close()
+        assert child.wait(60) == 0
+        found = {attempt.target: attempt for attempt in child.attempts}
+
+    first, second = found["203.0.113.1:1"], found["203.0.113.2:1"]
+    assert first.count == 2
+    assert 10 <= first.at < second.at
+    assert 0 < first.seen_ns < second.seen_ns
