@@ -103,11 +103,26 @@ def _drive(base):
 # --- behind the walls -------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Walled:
+    """What `replay` says of each fault, by its name; how often a model was asked for real, and what tools ran."""
+
+    told: dict
+    models: int
+    bodies: list
+
+
 @cache
 def walled():
-    """Return what `replay` says of those faults that go through it, by their name."""
+    """Replay those faults that go through `replay`, with a model within reach and tools that count."""
     faults = [fault for fault in everything() if fault.real]
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+        model_server.serving({"desk": ()}) as model,
+    ):
+        bodies = Path(folder, "bodies")
+        env = {**os.environ, "OPENAI_BASE_URL": model.url, "DESK_RAN": str(bodies)}
         bases = sorted({fault.base for fault in faults})
         runs = dict(zip(bases, pool.map(lambda base: _record(Path(folder), base), bases), strict=True))
 
@@ -115,11 +130,12 @@ def walled():
             number, fault = numbered
             script = _written(Path(folder, str(number)), fault.sources())
             with open(os.devnull, "wb") as nowhere:
-                replayed = replay(runs[fault.base], script, key=KEY.secret, stdout=nowhere)
+                replayed = replay(runs[fault.base], script, key=KEY.secret, stdout=nowhere, env=env)
             assert replayed.live_calls == 0
             return fault.name, told_of_replay(runs[fault.base], replayed)
 
-        return dict(pool.map(one, enumerate(faults)))
+        told = dict(pool.map(one, enumerate(faults)))
+        return Walled(told, len(model.bodies), bodies.read_text().split() if bodies.exists() else [])
 
 
 def _record(folder, base):
@@ -170,7 +186,7 @@ default...) are told to be identical.
 
 def page():
     """Return docs/replay-faults.md."""
-    table, found, behind = fault_table.table(), driven(), walled()
+    table, found, behind = fault_table.table(), driven(), walled().told
     right, step = score(found, behind)
     count = len(table.faults)
     head = _HEAD.format(

@@ -52,31 +52,37 @@ TOOLS = [
 
 @rr.retriever("policy", index_version="2026-10")
 def search_policy(query, top_k=10, **filters):
+    world.ran("policy")
     return world.DOCUMENTS[:top_k]
 
 
 @rr.retriever("notices")
 def search_notices(query):
+    world.ran("notices")
     return [world.NOTICE]
 
 
 @rr.tool(version="2")
 def lookup_order(order_id, region="us"):
+    world.ran("lookup_order")
     return dict(world.ORDER)
 
 
 @rr.tool
 def lookup_customer(email):
+    world.ran("lookup_customer")
     return dict(world.CUSTOMER)
 
 
 @rr.tool(side_effect=True)
 def refund(order_id, cents, lines=(), notify=False, currency="EUR"):
+    world.ran("refund")
     return dict(world.RECEIPT)
 
 
 @rr.tool
 def refund_v2(order_id, cents, lines=(), notify=False):
+    world.ran("refund")
     return dict(world.RECEIPT)
 
 
@@ -85,6 +91,7 @@ _states = iter(world.STATES)
 
 @rr.tool
 def payment_state(receipt):
+    world.ran("payment_state")
     return next(_states)
 
 

@@ -1,6 +1,16 @@
 """The world of the desk agent: what its tools, its index and its model answer. All values are invented."""
 
+import os
+
 from runreel.demo.model_server import Turn
+
+
+def ran(name):
+    """Leave a trace outside of the process: in a replay no body may run."""
+    if "DESK_RAN" in os.environ:
+        with open(os.environ["DESK_RAN"], "a", encoding="utf-8") as bodies:
+            bodies.write(name + "\n")
+
 
 DOCUMENTS = [
     {"id": "kb-17", "score": 0.91, "content": "Broken goods are refunded in full within 30 days of delivery."},

@@ -18,7 +18,7 @@ def found():
 
 @pytest.fixture(scope="module")
 def behind():
-    return fault_kit.walled()
+    return fault_kit.walled().told
 
 
 def missed(told):
@@ -60,3 +60,9 @@ def test_behind_the_walls_the_same_is_said_as_without(found, behind):
 def test_the_page_says_what_is_found(found, behind):
     """Written by `python tests/fault_kit.py > docs/replay-faults.md`."""
     assert PAGE.read_text("utf-8") == fault_kit.page()
+
+
+def test_no_model_is_asked_and_no_tool_runs_in_any_of_them():
+    walled = fault_kit.walled()
+
+    assert (walled.models, walled.bodies) == (0, [])
