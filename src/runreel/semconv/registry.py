@@ -282,8 +282,8 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     Attribute(
         keys.SENSITIVE,
         "texts",
-        "JSON pointers into arguments and result: the values there are sensitive. Each may have a class before it, as in "
-        "`regulated:/customer`.",
+        "JSON pointers into arguments and result: the values there are sensitive. Each may have a class before it, as "
+        "in `regulated:/customer`.",
     ),
     Attribute(
         keys.SENSITIVE_TOOLS,
