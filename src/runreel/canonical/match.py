@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from runreel.canonical.encoded import unescaped
@@ -11,6 +11,10 @@ from runreel.canonical.tokens import SECRET_RE, TOKEN_RE, make_token, normalise
 Secret = Callable[[str, str], bool]
 """(rule, text) -> whether the text is what the rule finds."""
 
+Keys = bytes | Sequence[bytes] | None
+"""A tenant's key, or those that a tenant had one after the other; None where none is at hand."""
+
+_DECLARED = frozenset({"FIELD", "HASH", "REGULATED"})  # these stand for whole values, blanks around them included
 _ANY_TOKEN = re.compile(f"{TOKEN_RE.pattern}|{SECRET_RE.pattern}")
 
 # A string with many tokens side by side has many readings; after so many tries it counts as different. A try at a long
@@ -53,13 +57,13 @@ class State:
         self,
         tokens: dict[str, str],
         assumed: set[str],
-        key: bytes | None,
+        key: Keys,
         served: frozenset[str],
         secret: Secret | None,
     ) -> None:
         self.tokens = tokens
         self.assumed = assumed
-        self.key = key
+        self.keys = (key,) if isinstance(key, bytes) else key
         self.served = served
         self.secret = secret
         self._taken = {(_entity(token), normalise(_entity(token), raw)) for token, raw in tokens.items()}
@@ -92,18 +96,18 @@ class State:
         bound = self.tokens.get(token.text)
         if raw == bound:
             return True
-        if not clean_cut(token.entity, raw):
+        if token.entity not in _DECLARED and not clean_cut(token.entity, raw):
             return False
         value = token.entity, normalise(token.entity, raw)
         if bound is not None:
             return normalise(token.entity, bound) == value[1]
-        if value in self._taken:
+        if value in self._taken and (self.keys is None or len(self.keys) == 1):
             return False  # the same value would have had the same token
-        if self.key is None:
+        if self.keys is None:
             if not fits(token.entity, raw, value[1]):
                 return False
             self.assumed.add(token.text)
-        elif make_token(self.key, token.entity, raw, len(token.text) - len(token.entity) - 3) != token.text:
+        elif not any(_makes(key, token, raw) for key in self.keys):
             return False
         self.tokens[token.text] = raw
         self._taken.add(value)
@@ -163,7 +167,7 @@ class Match:
                 yield end
             return
         stop = len(live)
-        if token.entity in _NUMBERS or (self._state.key is None and token.entity in _SHAPES):
+        if token.entity in _NUMBERS or (self._state.keys is None and token.entity in _SHAPES):
             stop = min(stop, start + max(_SHAPES[token.entity][0], len(token.text)) + len(literal))
         end = start + 1
         while (end := live.find(literal, end, stop)) >= 0:
@@ -201,6 +205,10 @@ def _pieces(recorded: str) -> tuple[str, list[Token]]:
         literal = recorded[match.end() : after.start() if after else len(recorded)]
         tokens.append(Token(match[0], match[1] or "", match[3] or "", literal))
     return recorded[: found[0].start()], tokens
+
+
+def _makes(key: bytes, token: Token, raw: str) -> bool:
+    return make_token(key, token.entity, raw, len(token.text) - len(token.entity) - 3) == token.text
 
 
 def _entity(token: str) -> str:

@@ -12,10 +12,15 @@ from typing import Any, Literal, Protocol
 
 from runreel.canonical.encoded import decoded
 from runreel.canonical.form import canonical, parse_json
-from runreel.canonical.match import Match, Secret, State, has_token
+from runreel.canonical.match import Keys, Match, Secret, State, Token, has_token
 from runreel.canonical.tokens import SECRET_RE, TOKEN_RE
 from runreel.values import Value
 
+DROPPED = "<WITHHELD:dropped>"
+"""Stands for a value that a declared class took out."""
+
+WHOLE_RE = re.compile("<REGULATED_[0-9a-f]{8,64}>")
+_DECLARED = ("<WITHHELD:dropped>", "<REGULATED_")
 _WHOLE_TOKEN = re.compile(f"{TOKEN_RE.pattern}|{SECRET_RE.pattern}")
 
 Reason = Literal["value", "type", "added", "removed", "token"]
@@ -59,7 +64,7 @@ def unify(
     live: Value,
     bindings: Bindings = Bindings(),  # frozen
     *,
-    key: bytes | None = None,
+    key: Keys = None,
     served: frozenset[str] = frozenset(),
     secret: Secret | None = None,
     tolerance: Tolerance | None = None,
@@ -67,7 +72,7 @@ def unify(
     """Compare a live value with a recorded one; return the bindings, grown, or the first mismatch.
 
     Args:
-        key: the tenant's key; bindings made with it are verified.
+        key: the tenant's key, or several: bindings made with one of them are verified.
         served: tokens that the tape has given to the agent. Such a token equals itself, and binds nothing then.
         secret: says whether a text is what a secret rule finds; without it `<SECRET:rule>` only equals itself.
         tolerance: what else makes no difference; it is asked at each difference, in order.
@@ -88,6 +93,12 @@ class _Comparing:
         self._state, self._tolerance = state, tolerance
 
     def compare(self, was: Value, now: Value, path: str) -> Mismatch | None:
+        if isinstance(was, str) and was.startswith(_DECLARED) and was != now:
+            if was == DROPPED:
+                return None  # what was there is not known, by rule
+            if WHOLE_RE.fullmatch(was):
+                accepted = self._state.accept(Token(was, "REGULATED", "", ""), whole_text(now))
+                return None if accepted else self._differ(path, was, now, "token")
         if isinstance(was, str) and isinstance(now, str):
             return self._texts(was, now, path)
         if isinstance(was, tuple) and isinstance(now, tuple):
@@ -215,6 +226,12 @@ def _document(text: str) -> Value:
         return parse_json(text)
     except ValueError:
         return None
+
+
+def whole_text(value: Value) -> str:
+    """Return the text that one token for a whole value is made of: the same for a value and for its JSON text."""
+    document = _document(value) if isinstance(value, str) else None
+    return canonical(value if document is None else document).decode(errors="replace")
 
 
 def _pointer(key: str) -> str:

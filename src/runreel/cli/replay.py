@@ -7,7 +7,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from runreel.canonical import freeze
+from runreel.canonical.match import Keys
 from runreel.cli import common
 from runreel.errors import UsageError
 from runreel.terminal import fold
 from runreel.text import one_line
-from runreel.values import Value
+from runreel.values import Run, Value
 
 if TYPE_CHECKING:
     from runreel.replay.storing import Stored
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--check-order and --break-at do not go together: the agent would run twice")
     tools, given = _tools(args.tool), _input(args.input)
     recorded = common.load(args, args.run)
-    key, clean = _redaction(args, recorded.tenant)
+    key, clean = _redaction(args, recorded)
     common.end_in_order()
     if args.break_at is not None:
         # Ctrl-C is for pdb and the agent, which share our terminal. A handler: what is ignored would be inherited.
@@ -115,6 +116,16 @@ def run(args: argparse.Namespace) -> int:
     return replayed.exit_status
 
 
+def _made_by(run: Run) -> frozenset[str]:
+    """Return the ids of the keys that made the run's tokens. A key that is gone proves nothing, and refutes nothing."""
+    marks = (mark for step in run.steps for mark in _texts(step.fields.get("marks")))
+    return frozenset(mark.removeprefix("key:") for mark in marks if mark.startswith("key:"))
+
+
+def _texts(value: Value) -> Iterator[str]:
+    yield from (one for one in value if isinstance(one, str)) if isinstance(value, tuple) else ()
+
+
 def _kept(args: argparse.Namespace, replayed: "Replayed") -> "Stored":
     """Store what the agent recorded of itself, unless that is not wanted."""
     from runreel.replay.storing import Stored, store
@@ -129,8 +140,8 @@ def _where(of: str, kept: "Stored") -> str:
     return f"stored as run {one_line(kept.run_id, 1000)}; {one_line(command, 2000)}"
 
 
-def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Callable[[str], str] | None]:
-    """Return the key that the run was recorded with, where this machine has it, and what redacts live text with it.
+def _redaction(args: argparse.Namespace, recorded: Run) -> tuple[Keys, Callable[[str], str] | None]:
+    """Return the keys that the run was recorded with, where this machine has it, and what redacts live text with it.
 
     A run read from a reel may come from anywhere: its tokens are unified unproved, unless a key is given on purpose.
     The collector that runs on the data folder redacts, where there is one: an agent's environment has no detectors.
@@ -139,7 +150,7 @@ def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Cal
     from runreel.processors.redact.keys import VARIABLE
     from runreel.runs.places import remote_runs, running
 
-    where = common.place(args)
+    where, tenant = common.place(args), recorded.tenant
     given = VARIABLE in os.environ
     is_reel = Path(args.run).is_file()
     stored = (where.home / "keys" / f"{tenant}.json").is_file() and not is_reel
@@ -147,7 +158,7 @@ def _redaction(args: argparse.Namespace, tenant: str) -> tuple[bytes | None, Cal
     if not given and not stored and (asked is None or is_reel):
         return None, None
     key = load_key(where.home, tenant) if given or stored else None
-    secret = None if key is None else key.secret
+    secret = None if key is None or not _made_by(recorded) <= key.ids else key.proving(recorded.trace_ids)
     if asked is None and importlib.util.find_spec("presidio_analyzer") is None:
         return secret, None
 

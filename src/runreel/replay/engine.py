@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from runreel.canonical import Bindings, dumps, freeze
+from runreel.canonical.match import Keys
 from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
 from runreel.replay import outcome, tape
 from runreel.replay.drawn import Drawn
@@ -55,7 +56,7 @@ def replay(
     mode: Mode = "frozen",
     tools: Mapping[str, str] | None = None,
     input: Value = NOT_GIVEN,  # noqa: A002 - the agent's input, and no other name says it
-    key: bytes | None = None,
+    key: Keys = None,
     on_divergence: OnDivergence = "stop",
     masks: Sequence[str] = (),
     cwd: str | Path | None = None,
@@ -75,7 +76,7 @@ def replay(
         mode: Only `frozen` for now: nothing is live.
         tools: Recorded tool name to `module:function`, where the function is not found by its name.
         input: What a callable is given instead of the recorded user input.
-        key: The tenant's key: proves which live values the recorded tokens stand for.
+        key: The tenant's key, or all that the tenant had: proves which live values the recorded tokens stand for.
         on_divergence: `stop` raises DivergedError in the agent's code; `continue` serves the only recorded call that it
             can have meant, and goes on. The verdict is the same.
         masks: Fields of calls in which a difference is none, as `KIND:NAME/pointer`; `*` for any name, or any one place

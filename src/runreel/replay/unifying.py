@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from runreel.canonical import TOKEN_RE, Bindings, Mismatch, canonical, unify
+from runreel.canonical.match import Keys
 from runreel.replay import params
 from runreel.replay.drawn import Trial
 from runreel.replay.masks import Mask
@@ -37,7 +38,7 @@ class Call:
 class Rules:
     """How values unify: the tenant's key (None: tokens are bound unproved), and what a secret's rule matches."""
 
-    key: bytes | None
+    key: Keys
     secret: Callable[[str, str], bool]
     served: frozenset[str] = frozenset()
 

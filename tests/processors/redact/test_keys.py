@@ -114,3 +114,45 @@ def test_whoever_makes_a_key_at_the_same_time_gets_the_same_one(tmp_path: Path) 
 
 def test_a_key_does_not_show_itself() -> None:
     assert "secret" not in repr(TenantKey("id", b"very secret"))
+
+
+def test_older_keys_prove_old_tokens_and_make_no_new_ones(tmp_path: Path) -> None:
+    before = load_key(tmp_path, "default")
+    path = tmp_path / "keys" / "default.json"
+    path.write_text(json.dumps({"key": HEX, "older": [before.secret.hex()]}), encoding="utf-8")
+
+    key = load_key(tmp_path, "default")
+
+    assert key.secret == bytes.fromhex(HEX)
+    assert [older.key_id for older in key.older] == [before.key_id]
+    assert key.ids == {key.key_id, before.key_id}
+    assert key.proving() == (key.secret, before.secret)
+    assert key.proving(["t1"])[2:] == (key.of_run("t1").secret, before.of_run("t1").secret)
+    assert before.secret.hex() not in repr(key)
+
+
+def test_the_variable_may_hold_older_keys_behind_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, f"{HEX}, {'11' * 32}")
+
+    key = load_key(tmp_path, "default")
+
+    assert key.proving() == (bytes.fromhex(HEX), b"\x11" * 32)
+
+
+@pytest.mark.parametrize("older", ["[5]", '["zz"]', '"abc"', '[""]', "7"])
+def test_an_older_key_that_is_none_is_refused(tmp_path: Path, older: str) -> None:
+    path = tmp_path / "keys" / "default.json"
+    path.parent.mkdir()
+    path.write_text(f'{{"key": "{HEX}", "older": {older}}}', encoding="utf-8")
+    path.chmod(0o600)
+
+    with pytest.raises(ConfigError):
+        load_key(tmp_path, "default")
+
+
+def test_the_key_of_a_run_says_nothing_of_another_run() -> None:
+    key = TenantKey("id", bytes.fromhex(HEX))
+
+    assert key.of_run("a").secret != key.of_run("b").secret != key.secret
+    assert key.of_run("a") == key.of_run("a")
+    assert key.of_run("a").key_id == "id"

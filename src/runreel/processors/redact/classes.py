@@ -12,7 +12,6 @@ token that the vault never learns, `regulated` one token in the place of the who
 leaves personal data in it (never secrets)."""
 
 CLASSES: tuple[Class, ...] = get_args(Class)
-DROPPED = "<WITHHELD:dropped>"
 DECLARED = ("FIELD", "HASH", "REGULATED")
 """Entities of the tokens that stand for declared values."""
 

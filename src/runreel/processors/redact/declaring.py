@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from runreel.canonical import canonical, parse_json
+from runreel.canonical import parse_json
+from runreel.canonical.unify import DROPPED, whole_text
 from runreel.processors.redact import shapes
-from runreel.processors.redact.classes import DROPPED, Class, Pointer, Rule, leads_to
+from runreel.processors.redact.classes import Class, Pointer, Rule, leads_to
 from runreel.processors.redact.kept import Kept
 from runreel.processors.redact.places import Content, Path, Piece, Scalar, is_document, rewrite
 from runreel.semconv import keys
@@ -288,13 +289,9 @@ def _text(content: Value) -> str:
 
 def _canonical_text(content: Content) -> str:
     """Return one text for one value, in whatever form it came."""
-    value = content.written if isinstance(content, Piece) else content
-    if isinstance(value, str):
-        try:
-            value = parse_json(value) if isinstance(content, (Piece, Scalar)) or is_document(value) else value
-        except (ValueError, RecursionError):
-            return str(value)
-    return canonical(value).decode(errors="replace")
+    if isinstance(content, Scalar):
+        return whole_text(parse_json(content))
+    return whole_text(content.written if isinstance(content, Piece) else content)
 
 
 def _path(name: str) -> Path:
