@@ -20,11 +20,7 @@ METHODS: Final = (":generateContent", ":streamGenerateContent")
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 _ROLES: Final = {"model": "assistant", None: "user"}
-_CONFIG: Final = {
-    "maxOutputTokens": "max_tokens",
-    "stopSequences": "stop",
-    "candidateCount": "n",
-}
+_CONFIG: Final = {"max_output_tokens": "max_tokens", "stop_sequences": "stop", "candidate_count": "n"}
 _OUTPUT: Final = {"text/plain": "text", "application/json": "json"}
 _NO_PARAMS: Final = frozenset({"contents", "systemInstruction", "tools", "generationConfig", "model"})
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -88,7 +84,7 @@ def _part(part: Value, memo: Memo) -> Value:
 def _params(body: Mapping[str, Value]) -> dict[str, Value]:
     config = _get(body, "generationConfig")
     given = config if isinstance(config, Mapping) else {}
-    params = {_CONFIG.get(name) or snake(name): one for name, one in given.items()}
+    params = {_CONFIG.get(snake(name), snake(name)): one for name, one in given.items()}
     params |= {snake(name): one for name, one in body.items() if name not in _NO_PARAMS and snake(name) not in _SNAKES}
     kind = params.get("response_mime_type")
     if isinstance(kind, str):

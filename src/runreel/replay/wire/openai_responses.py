@@ -233,7 +233,8 @@ def _whole(request: ModelRequest, said: Said) -> dict[str, Any]:
 def _usage(usage: answers.Usage) -> dict[str, Any]:
     return {
         "input_tokens": usage.read,
-        "input_tokens_details": {"cached_tokens": usage.cache_read or 0},
+        # These counts have no word for "not known".
+        "input_tokens_details": {"cached_tokens": usage.cache_read or 0, "cache_write_tokens": usage.cache_write or 0},
         "output_tokens": usage.written,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning or 0},
         "total_tokens": usage.read + usage.written,
