@@ -116,6 +116,7 @@ def test_a_run_without_content_ends_with_125_and_the_setting(home):
         (["weather.reel", "--agent", "nowhere:main"], "there is no module nowhere"),
         (["weather.reel", "--agent", "a.py", "--tool", "get_weather"], "give it as NAME=module:function"),
         (["weather.reel", "--agent", "a.py", "--input", "{"], "--input is no JSON"),
+        (["weather.reel", "--agent", "a.py", "--mask", "tool:get_weather/*"], "would hide a whole request"),
         ([], "the following arguments are required: RUN"),
     ],
 )

@@ -22,6 +22,11 @@ WEATHER = run_of(
     tool_step(1, "get_weather", {"city": "Oslo"}, {"temp_c": -3}, at=20, call_id="call_1"),
 )
 
+WITH_UNIT = run_of(
+    model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo", "unit": "C"})], at=0),
+    tool_step(1, "get_weather", {"city": "Oslo", "unit": "C"}, {"temp_c": -3}, at=20, call_id="call_1"),
+)
+
 ASK = """
 import json, sys
 import httpx
@@ -36,6 +41,7 @@ def run(tool, text="q"):
     call = ask(text)["tool_calls"][0]
     print(json.dumps(tool(**json.loads(call["function"]["arguments"]))))
 """
+TOP_LEVEL_UNIT = ASK + "\ndef get_weather(city, unit): raise AssertionError('ran')\n"
 TOP_LEVEL = ASK + "\ndef get_weather(city): raise AssertionError('ran')\n"
 
 
@@ -56,6 +62,22 @@ def test_a_tool_of_the_script_itself_is_answered(agent, capfd):
     replayed = replay(WEATHER, agent(TOP_LEVEL + "run(get_weather)\n"))
 
     assert (replayed.verdict, capfd.readouterr().out) == ("same", '{"temp_c": -3}\n')
+
+
+def test_a_masked_field_makes_no_difference_and_the_result_counts_it_and_says_what_answered(agent):
+    masks = ["tool:get_weather/unit", "tool:get_weather/absent"]
+    source = TOP_LEVEL_UNIT + "run(lambda city, unit: get_weather(city, 'K'))\n"
+
+    replayed = replay(WITH_UNIT, agent(source), masks=masks)
+
+    assert (replayed.verdict, dict(replayed.masked)) == ("same", {masks[0]: 1, masks[1]: 0})
+    assert replayed.coverage == {1: "wire openai.chat", 2: "function"}
+
+
+@pytest.mark.parametrize("mask", ["tool:get_weather", "tool:get_weather/*", "agent:x/y"])
+def test_a_mask_that_is_none_or_hides_everything_is_refused_before_the_start(agent, mask):
+    with pytest.raises(UsageError, match="mask"):
+        replay(WEATHER, agent("raise SystemExit(9)"), masks=[mask])
 
 
 def test_a_tool_that_only_running_could_tell_is_refused_by_name_before_anything_of_the_agent_runs(agent, capfd):

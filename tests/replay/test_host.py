@@ -85,6 +85,25 @@ def test_a_tool_gets_its_answer_and_the_time_at_which_it_came(serve):
     assert one.end().matcher.answered == {("tool", "get"): 1}
 
 
+def test_what_the_agent_draws_stands_for_what_the_record_has_in_its_place(serve):
+    old, new = "6f9619ff-8b86-4011-b42d-00cf4fc964ff", "0e984725-c51c-4bf4-9960-e1c80e27aba0"
+    one = serve(Entry(0, "tool", "put", {"id": old}, Returned("")))
+    one.link.tell(Frame("drew", {"kind": "uuid", "value": new}))
+
+    assert one.call("put", {"id": new}).get("how") == "returned"
+    assert list(one.end().matcher.drawn.assumed) == [f"uuid {old}"]
+
+
+def test_the_boundary_that_asks_is_named(serve):
+    one = serve(*chat(ANSWER), Entry(7, "tool", "get", {}, Returned("")))
+    body = dumps({"arguments": {}, "defaults": {}}).encode()
+
+    one.http(CHAT, QUESTION)
+    one.link.ask(Frame("call", {"kind": "tool", "name": "get", "call_id": "", "via": "recorder"}, body))
+
+    assert one.end().matcher.coverage == {0: "wire openai.chat", 7: "recorder"}
+
+
 def test_a_recorded_failure_is_told_by_type_and_text(serve):
     reply = serve(Entry(0, "tool", "get", {}, Raised("KeyError", "'x'"))).call("get", {})
 
