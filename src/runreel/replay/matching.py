@@ -8,6 +8,7 @@ recorded order. A changed request is never given an old answer.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from runreel.canonical import Bindings, Mismatch, canonical
 from runreel.replay import divergences as told
@@ -23,7 +24,7 @@ from runreel.replay.waiting import Waiting
 from runreel.values import Kind, Value
 
 _MOST_NEAREST = 3
-_MOST_COMPARED = 64  # of the entries that a diverging call is compared with to name the nearest
+_MOST_COMPARED = 64  # of the entries that a diverging call, or an ambiguous one, is compared with
 _MOST_LIKENED = 16  # of the messages that are not simply the same
 _LEAST_ALIKE = 0.5
 _Key = tuple[str, str, str, bytes]
@@ -172,7 +173,8 @@ class Matcher:
         """Two parallel calls with equal arguments and other answers cannot be told apart without their ids."""
         if call.call_id and chosen.call_id == call.call_id:
             return
-        for other in {entry.seq: entry for entry in (*fitting, *self._waiting.twins(chosen))}.values():
+        twins = islice(self._waiting.twins(chosen), _MOST_COMPARED)
+        for other in {entry.seq: entry for entry in (*fitting, *twins)}.values():
             parallel = other.seq not in chosen.after and chosen.seq not in other.after
             if other is not chosen and parallel and other.answer != chosen.answer:
                 self._say(

@@ -1,7 +1,8 @@
 """The recorded calls that wait to be asked for: found by what they are, by call id and by request, in causal order."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from runreel.replay.tape import key_of
 from runreel.replay.unifying import Call, turns
@@ -18,23 +19,25 @@ class Waiting:
     Looking a call up costs no more in a long run than in a short one, as long as calls come as they were recorded.
     """
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry]) -> None:
         self._like: dict[_Group, list[Entry]] = defaultdict(list)
         self._waits: dict[_Group, dict[int, Entry]] = defaultdict(dict)
-        self._by_id: dict[tuple[_Group, str], list[Entry]] = defaultdict(list)
-        self._by_key: dict[tuple[_Group, str], list[Entry]] = defaultdict(list)
+        self._by_id: dict[tuple[_Group, str], dict[int, Entry]] = defaultdict(dict)
+        self._by_key: dict[tuple[_Group, str], dict[int, Entry]] = defaultdict(dict)
         self._by_turns: dict[str, dict[int, list[Entry]]] = {}
         self._keys: dict[int, str] = {}
         self._missed: set[int] = set()  # nobody asked for them yet, in any form
+        self._order = sorted(entry.seq for entry in entries)
+        self._first = 0  # place in the order of the first one missed
         for entry in entries:
             group = _group(entry.kind, entry.name)
             self._keys[entry.seq] = key = entry.key or key_of(entry.request)
             self._like[group].append(entry)
             self._waits[group][entry.seq] = entry
-            self._by_key[group, key].append(entry)
+            self._by_key[group, key][entry.seq] = entry
             self._missed.add(entry.seq)
             if entry.call_id:
-                self._by_id[group, entry.call_id].append(entry)
+                self._by_id[group, entry.call_id][entry.seq] = entry
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
@@ -54,9 +57,10 @@ class Waiting:
             yield from (entry for entry in self.of_length(call) if entry.seq in waits)
             return
         seen: set[int] = set()
-        first = self._by_id.get((group, call.call_id), ()) if call.call_id else ()
-        for entry in (*first, *self._by_key.get((group, key_of(call.request)), ()), *waits.values()):
-            if entry.seq in waits and entry.seq not in seen:
+        of_id = self._by_id.get((group, call.call_id), {}) if call.call_id else {}
+        equal = self._by_key.get((group, key_of(call.request)), {})
+        for entry in chain(of_id.values(), equal.values(), waits.values()):
+            if entry.seq not in seen:
                 seen.add(entry.seq)
                 yield entry
 
@@ -71,19 +75,12 @@ class Waiting:
 
     def has_id(self, call: Call) -> bool:
         """Say whether an entry with the call's id waits."""
-        group = _group(call.kind, call.name)
-        waits = self._waits.get(group, {})
-        return bool(call.call_id) and any(entry.seq in waits for entry in self._by_id.get((group, call.call_id), ()))
+        return bool(call.call_id) and bool(self._by_id.get((_group(call.kind, call.name), call.call_id)))
 
     def twins(self, entry: Entry) -> Iterator[Entry]:
-        """Yield the waiting entries with the same request."""
-        group = _group(entry.kind, entry.name)
-        waits = self._waits[group]
-        return (
-            other
-            for other in self._by_key[group, self._keys[entry.seq]]
-            if other.seq in waits and other.seq != entry.seq
-        )
+        """Yield the waiting entries with the same request, in recorded order."""
+        equal = self._by_key[_group(entry.kind, entry.name), self._keys[entry.seq]]
+        return (other for other in equal.values() if other.seq != entry.seq)
 
     def key(self, entry: Entry) -> str:
         """Return the index of an entry's request."""
@@ -93,7 +90,11 @@ class Waiting:
 
     def could_come(self, entry: Entry) -> bool:
         """Say whether everything has come whose answer the recorded call could have seen."""
-        return self._missed.isdisjoint(entry.after)
+        while self._first < len(self._order) and self._order[self._first] not in self._missed:
+            self._first += 1
+        # Steps follow from earlier ones: where all of those have come, there is nothing to look up.
+        first = self._order[self._first] if self._first < len(self._order) else None
+        return first is None or first >= entry.seq or self._missed.isdisjoint(entry.after)
 
     def late(self, entry: Entry) -> set[int]:
         """Return the calls whose answers the recorded call could have seen, and that have not come, nor diverged."""
@@ -103,7 +104,11 @@ class Waiting:
 
     def settle(self, entry: Entry) -> None:
         """Say that an entry waits no longer."""
-        self._waits[_group(entry.kind, entry.name)].pop(entry.seq, None)
+        group = _group(entry.kind, entry.name)
+        self._waits[group].pop(entry.seq, None)
+        self._by_key[group, self._keys[entry.seq]].pop(entry.seq, None)
+        if entry.call_id:
+            self._by_id[group, entry.call_id].pop(entry.seq, None)
         self._missed.discard(entry.seq)
 
     def stood_for(self, entry: Entry) -> None:
