@@ -77,7 +77,7 @@ class Child:
             missing = self._find(place)
             if not missing:
                 self._install()
-                missing = self._swapper.swap_targets()
+                missing = self._swap_targets()
             if not missing:
                 return self._run(place)
         except EntryPointError as error:
@@ -89,11 +89,19 @@ class Child:
         self._tell("refused", message="", missing=missing)
         return REFUSED
 
+    def _swap_targets(self) -> dict[str, str]:
+        if not self._plan.get("part"):
+            return self._swapper.swap_targets()
+        self._swapper.swap_when_imported()
+        return {}
+
     def boot(self) -> None:
         """Put every boundary in place in a program that the agent started, and that runs by itself."""
         audit.install(lambda facts: self._tell("network", **facts))
         self._swapper.packages = (str(Path.cwd()),)
+        self._swapper.targets = self._targets()
         self._install()
+        self._swap_targets()
         when_imported("runpy", self._patch_runpy)
 
     def _patch_runpy(self, module: ModuleType) -> None:
@@ -111,9 +119,12 @@ class Child:
 
     # --- before the start ---------------------------------------------------------------------------------------------
 
+    def _targets(self) -> dict[str, swapping.Target]:
+        return {name: swapping.Target(*where) for name, where in self._plan.get("targets").items()}
+
     def _find(self, place: finding.Place) -> dict[str, str]:
         """Find the functions to swap; return why each recorded name without one cannot be answered for."""
-        targets = {name: swapping.Target(*where) for name, where in self._plan.get("targets").items()}
+        targets = self._targets()
         missing: dict[str, str] = {}
         if place.module == "__main__":
             # The script runs under another name than the one people know it by.

@@ -111,6 +111,41 @@ def test_a_branch_that_only_logs_hides_no_function_that_is_used(project):
     assert find(project(agent=source), ["search"]).has("search")
 
 
+def test_a_function_that_nobody_uses_beside_one_that_is_named_like_the_tool_is_said(project):
+    source = (
+        "def search(q): ...\nclass Desk:\n    def do_search(self, q): ...\n"
+        "    def use(self, n):\n        getattr(self, 'do_' + n)()\n"
+    )
+
+    found = find(project(agent=source), ["search"])
+
+    assert not found.has("search")
+    assert found.told("search") == "nobody uses __main__:search by its name, and do_search may be what is meant"
+    assert find(project(agent=source + "search('x')\n"), ["search"]).has("search")
+    assert find(project(agent=source + "TOOLS = [Desk.do_search]\n"), ["search"]).has("search")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import subprocess\nsubprocess.run(['python', 'sub.py'])\n",
+        "from pathlib import Path\nscript = Path(__file__).with_name('sub.py')\n",
+        "import subprocess\nsubprocess.run(['python', '-m', 'sub', 'x'])\n",
+        "import subprocess, sys\nsubprocess.run((sys.executable, '-m', 'sub'))\n",
+    ],
+)
+def test_programs_that_a_module_names_are_read_as_well(project, source):
+    entry = project(agent=source, sub="def search(q): ...\n")
+
+    assert find(entry, ["search"]).has("search")
+
+
+def test_texts_that_only_look_like_programs_are_passed_over(project):
+    found = find(project(agent="names = ['absent.py', '-m', 'nowhere.at.all', '-m', 7]\n"), ["search"])
+
+    assert len(found.files) == 1
+
+
 def test_a_class_that_may_be_the_tool_hides_no_function_of_the_same_name(project):
     source = "def search(q): ...\nclass Finder:\n    name = 'search'\n    def look(self, q): ...\n"
 

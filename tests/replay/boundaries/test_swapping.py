@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from runreel.errors import RefusedError
 from runreel.replay.boundaries import functions
 from runreel.replay.boundaries.swapping import Swapper, Target, paths_in
 
@@ -140,3 +141,24 @@ def test_a_static_method_is_a_target(module):
 
     assert swapper.swap_targets() == {}
     assert sys.modules["swapping_case"].Toolbox.find("x") == "tool find"
+
+
+def test_the_targets_of_a_program_that_the_agent_starts_are_swapped_once_it_imports_them(module):
+    module("swapping_case_late", "search = (lambda: lambda q: 1 / 0)()\n")
+    module("swapping_case_never", "raise SystemExit('imported')\n")
+    targets = {"find": Target("swapping_case_late", "search"), "other": Target("swapping_case_never", "f")}
+
+    Swapper({"find": "tool", "other": "tool"}, targets).swap_when_imported()
+    import swapping_case_late
+
+    assert swapping_case_late.search("x") == "tool find"
+    assert "swapping_case_never" not in sys.modules
+
+
+def test_a_target_that_is_not_in_the_module_ends_what_imports_it(module):
+    module("swapping_case_empty", "x = 1\n")
+
+    Swapper({"find": "tool"}, {"find": Target("swapping_case_empty", "search")}).swap_when_imported()
+
+    with pytest.raises(RefusedError, match="tool find would run for real: swapping_case_empty:search is not there"):
+        import swapping_case_empty  # noqa: F401

@@ -159,3 +159,17 @@ def test_programs_that_are_no_python_run_as_they_are(project, capfd):
     replayed = replay(recorded(["a"], ""), project("tools.search('a'); subprocess.run(['echo', 'hello'], check=True)"))
 
     assert (replayed.verdict, capfd.readouterr().out) == ("same", "hello\n")
+
+
+def test_a_named_tool_is_swapped_in_a_program_too_and_nothing_is_imported_for_it(project, tmp_path, capfd):
+    named = "print('imported')\nfind = (lambda: lambda q: open('ran', 'a').close())()\n"
+    (tmp_path / "named.py").write_text(named)
+    (tmp_path / "other.py").write_text("import named\nprint(named.find('a'), flush=True)\n")
+    body = "subprocess.run([sys.executable, 'other.py'])\n    subprocess.run([sys.executable, '-c', 'print(1)'])"
+
+    replayed = replay(recorded(["a"], ""), project(body), tools={"search": "named:find"})
+
+    assert not (tmp_path / "ran").exists()
+    assert replayed.verdict == "same"
+    # Once before the start, where it is swapped, once in the program that imports it, never in the other one.
+    assert sorted(capfd.readouterr().out.splitlines()) == ["1", "found a", "imported", "imported"]

@@ -63,10 +63,16 @@ class Found:
         return found and name not in self.unclear and not self._is_decoy(name)
 
     def _is_decoy(self, name: str) -> bool:
-        """Say whether a function that nobody uses has the name of a tool, and a branch for the tool calls another."""
+        """Say whether a function that nobody uses has the name of a tool, and another one may well be the tool."""
+        if name in self.registered or name in self.names.used:
+            return False
         called = self.branches.get(name, ())
-        unused = name not in self.registered and name not in self.names.used
-        return unused and any(name not in branch.calls for _, branch in called)
+        return any(name not in branch.calls for _, branch in called) or bool(self._named_like(name))
+
+    def _named_like(self, name: str) -> list[str]:
+        """Name the functions called `do_NAME` or `NAME_tool` that nobody uses by name: they may be asked for by one."""
+        unused = self.names.functions - self.names.used
+        return sorted(one for one in unused if one.endswith(f"_{name}") or one.startswith(f"{name}_"))
 
     def told(self, name: str) -> str:
         """Say why a name is not found: what was seen of it, and why that is not enough."""
@@ -79,6 +85,8 @@ class Found:
         for file, branch in self.branches.get(name, ()):
             calls = ", ".join(sorted(filter(None, branch.calls))) or "something"
             return f"{file}:{branch.line}, where this name is asked for, calls {calls}: name the function that is meant"
+        if name in self.functions and (like := self._named_like(name)):
+            return f"nobody uses {self.functions[name][0]} by its name, and {', '.join(like)} may be what is meant"
         count = len(self.files)
         files = "1 file" if count == 1 else f"{count} files"
         return f"no module of the agent ({files} read) defines or registers a function {name}"

@@ -1,18 +1,22 @@
 """Swap the found functions' code as their modules are loaded, so that no line of a recorded tool ever runs."""
 
 import ast
+import functools
 import importlib
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from runreel.replay.boundaries import functions, standing
+from runreel.errors import RefusedError
+from runreel.replay.boundaries import functions as stubs
+from runreel.replay.boundaries import standing
 from runreel.replay.boundaries.finding import is_users
 from runreel.replay.boundaries.registrations import walk
+from runreel.replay.imports import when_imported
 from runreel.values import Kind
 
 
@@ -71,7 +75,7 @@ class Swapper:
                 name = const.co_name
             if name:
                 self.done.setdefault(name, []).append(f"{module}:{const.co_qualname}")
-                consts[position] = functions.swapped(const, self.kinds[name], name)
+                consts[position] = stubs.swapped(const, self.kinds[name], name)
             else:
                 consts[position] = self._replace(const, targets, names, module)
         return code.replace(co_consts=tuple(consts)) if consts != list(code.co_consts) else code
@@ -89,6 +93,17 @@ class Swapper:
                     problems[name] = problem
         return problems
 
+    def swap_when_imported(self) -> None:
+        """Swap the targets of modules once they are imported: a program that the agent starts needs not all of them."""
+        for name, target in self.targets.items():
+            if target.module != "__main__":
+                when_imported(target.module, functools.partial(self._imported, name, target))
+
+    def _imported(self, name: str, target: Target, _module: ModuleType) -> None:
+        problem = self._swap_target(name, target)
+        if problem:
+            raise RefusedError(f"tool {name} would run for real: {problem}")
+
     def _swap_target(self, name: str, target: Target) -> str:
         try:
             thing: Any = importlib.import_module(target.module)
@@ -105,8 +120,8 @@ class Swapper:
                 return ""
             found = "is not there" if inner is None else f"is no Python function but {type(inner).__name__}"
             return f"{target.module}:{target.path} {found}"
-        if not functions.is_stub(inner.__code__):
-            functions.swap(inner, self.kinds[name], name)
+        if not stubs.is_stub(inner.__code__):
+            stubs.swap(inner, self.kinds[name], name)
             self.done.setdefault(name, []).append(f"{target.module}:{target.path}")
         return ""
 
