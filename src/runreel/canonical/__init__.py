@@ -23,7 +23,7 @@ from runreel.canonical.parts import (
 )
 from runreel.canonical.payloads import join_payload, split_payload
 from runreel.canonical.tokens import ENTITIES, SECRET_RE, TOKEN_RE, make_token, normalise
-from runreel.canonical.unify import Bindings, Mismatch, Tolerance, unify
+from runreel.canonical.unify import Bindings, Mismatch, Tolerance, surely_equal, unify
 
 __all__ = [
     "ENTITIES",
@@ -52,6 +52,7 @@ __all__ = [
     "sniff_media_type",
     "split_payload",
     "split_value",
+    "surely_equal",
     "unescape_own",
     "unify",
 ]

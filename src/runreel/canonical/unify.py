@@ -102,9 +102,9 @@ class _Comparing:
         if isinstance(was, str) and isinstance(now, str):
             return self._texts(was, now, path)
         if isinstance(was, tuple) and isinstance(now, tuple):
-            return None if _surely_equal(was, now) else self._lists(was, now, path)
+            return None if surely_equal(was, now) else self._lists(was, now, path)
         if isinstance(was, Mapping) and isinstance(now, Mapping):
-            return None if _surely_equal(was, now) else self._maps(was, now, path)
+            return None if surely_equal(was, now) else self._maps(was, now, path)
         if isinstance(was, bytes) and isinstance(now, bytes):
             return self._bytes(was, now, path)
         if isinstance(was, str) and type(now) in (int, float) and _WHOLE_TOKEN.fullmatch(was):
@@ -203,8 +203,11 @@ class _Comparing:
         return self._differ(path, was, now, "token" if fits else "value")
 
 
-def _surely_equal(was: Any, now: Any) -> bool:
-    """Say quickly that two values are the same, down to 1 and 1.0: the histories of model calls are, nearly whole."""
+def surely_equal(was: Any, now: Any) -> bool:
+    """Say quickly that two values are the same, down to 1, 1.0 and True: histories of model calls are, nearly whole.
+
+    Format 2 of marshal writes equal values alike. A different order of keys is left to the slow way.
+    """
     return was is now or marshal.dumps(was, 2) == marshal.dumps(now, 2)
 
 

@@ -1,13 +1,12 @@
 """Compare two recorded values leaf by leaf: maps and lists by structure, JSON inside texts too, texts by word."""
 
-import marshal
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from runreel.canonical import canonical, parse_json
+from runreel.canonical import canonical, parse_json, surely_equal
 from runreel.values import Value
 
 Operation = Literal["changed", "added", "removed"]
@@ -82,16 +81,7 @@ def _lists(was: tuple[Value, ...], now: tuple[Value, ...], path: str) -> Iterato
 
 
 def _differ(was: Value, now: Value) -> bool:
-    return not _surely_equal(was, now) and next(compare(was, now), None) is not None
-
-
-def _surely_equal(was: Any, now: Any) -> bool:
-    """Say quickly that two values are the same: histories are, but for their last messages, and they are long.
-
-    Format 2 of marshal writes equal values alike and keeps 1, 1.0 and True apart; a different order of keys is left
-    to the slow way.
-    """
-    return was is now or (type(was) is type(now) and marshal.dumps(was, 2) == marshal.dumps(now, 2))
+    return not surely_equal(was, now) and next(compare(was, now), None) is not None
 
 
 def _texts(was: str, now: str, path: str) -> Iterator[Change]:
@@ -133,7 +123,7 @@ def words(was: str, now: str) -> tuple[tuple[WordOperation, str], ...]:
 
 def likeness(was: Value, now: Value) -> float:
     """Return how much two values have in common, 0 to 1; cheap, and 1 only for equal ones."""
-    if _surely_equal(was, now):
+    if surely_equal(was, now):
         return 1.0
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         names = set(was) | set(now)

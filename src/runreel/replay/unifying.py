@@ -7,13 +7,13 @@ given; what else a live request has more than its record is listed as not compar
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from runreel.canonical import TOKEN_RE, Bindings, Mismatch, canonical, unify
+from runreel.canonical import TOKEN_RE, Bindings, Mismatch, canonical, surely_equal, unify
 from runreel.canonical.match import Keys
 from runreel.replay import params
 from runreel.replay.drawn import Trial
 from runreel.replay.masks import Mask
 from runreel.replay.values import Entry
-from runreel.replay.wire import forms
+from runreel.replay.wire import forms, openai_chat
 from runreel.values import Kind, Value
 
 _QUERY_NAMES = ("query", "question", "text", "q")
@@ -72,8 +72,26 @@ class Lenient:
 
 def turns(request: Value, api: str) -> int:
     """Return how many messages a model request has: in a long run nearly all of them differ in that alone."""
-    messages = forms.in_turns(api, request.get("messages")) if isinstance(request, Mapping) else None
+    messages = request.get("messages") if isinstance(request, Mapping) else None
+    messages = messages if api in _ONE_TO_ONE else forms.in_turns(api, messages)
     return len(messages) if isinstance(messages, tuple) else 0
+
+
+_ONE_TO_ONE = ("", openai_chat.API)
+"""The protocols whose messages are those of the record, one for one."""
+
+
+def _messages(recorded: Value, live: Value, api: str) -> forms.Paired:
+    """Pair the messages of two requests. What both begin with is simply the same, in a history nearly all of it."""
+    if api not in _ONE_TO_ONE or not isinstance(recorded, tuple) or not isinstance(live, tuple):
+        return forms.messages(api, recorded, live)
+    same = 0
+    while same < min(len(recorded), len(live)) and surely_equal(recorded[same], live[same]):
+        same += 1
+    rest = forms.messages(api, recorded[same:], live[same:])
+    if not isinstance(rest.recorded, tuple) or not isinstance(rest.live, tuple):
+        return forms.messages(api, recorded, live)
+    return forms.Paired((*recorded[:same], *rest.recorded), (*recorded[:same], *rest.live), rest.skipped)
 
 
 def compare(
@@ -94,7 +112,7 @@ def not_compared(entry: Entry, call: Call) -> tuple[str, ...]:
         return ()
     names = params.pair(entry.request.get("params"), call.request.get("params"), entry.instrumentation).skipped
     tools = ["tools"] if entry.request.get("tools") is None and call.request.get("tools") else []
-    said = forms.messages(call.api, entry.request.get("messages"), call.request.get("messages")).skipped
+    said = _messages(entry.request.get("messages"), call.request.get("messages"), call.api).skipped
     defined = forms.definitions(call.api, entry.request.get("tools"), call.request.get("tools")).skipped
     inside = [*(f"{name} in messages" for name in sorted(said)), *(f"{name} of tools" for name in sorted(defined))]
     return (*tools, *names, *inside)
@@ -123,7 +141,7 @@ def _model_fields(entry: Entry, live: Value, api: str) -> dict[str, tuple[Value,
     if recorded.get("model"):
         served = recorded.get("model_is_served") is True
         pairs["model"] = forms.model(api, recorded["model"], served), forms.model(api, live.get("model"), served)
-    said = forms.messages(api, recorded.get("messages"), live.get("messages"))
+    said = _messages(recorded.get("messages"), live.get("messages"), api)
     pairs["messages"] = said.recorded, said.live
     if recorded.get("tools") is not None:
         defined = forms.definitions(api, recorded["tools"], live.get("tools") or ())
