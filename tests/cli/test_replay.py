@@ -130,3 +130,16 @@ def test_a_command_that_makes_no_sense_ends_with_64(home, arguments, problem, ca
 
     assert status == 64
     assert problem in capsys.readouterr().err
+
+
+def test_the_order_of_sets_is_checked_by_a_second_replay(home):
+    out, _ = run(home, "weather.reel", "--agent", AGENT, "--check-order")
+
+    assert "identical" in out
+    assert "replayed under the hash seeds 0 and 1: no difference" in out
+
+
+def test_a_second_replay_and_a_debugger_do_not_go_together(home):
+    _, err = run(home, "weather.reel", "--agent", AGENT, "--check-order", "--break-at", "1", status=64)
+
+    assert "--check-order and --break-at do not go together" in err
