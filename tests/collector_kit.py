@@ -67,6 +67,9 @@ class Store:
         self.hook(batch)
         self.batches.append(batch)
 
+    def check(self) -> None:
+        self.hook(SplitBatch("default"))
+
     def shutdown(self) -> None:
         self.stopped += 1
 

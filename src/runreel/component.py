@@ -38,4 +38,7 @@ class Exporter(Protocol):
 
     def export(self, batch: SplitBatch) -> None: ...
 
+    def check(self) -> None:
+        """Write and read something small. Raises StoreError or ConsumeError with the reason. Any thread."""
+
     def shutdown(self) -> None: ...

@@ -39,6 +39,9 @@ class BlobStore(Protocol):
         """Return the bytes, verified against the hash. Raises NotFoundError, CorruptError."""
         ...
 
+    def check(self) -> None:
+        """Write something small, read it and take it away. Raises StoreError with the reason."""
+
     def close(self) -> None: ...
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from collector_kit import Store, collector
+import otlp_build as build
+from collector_kit import SPOOLED, Store, ask, collector, until
 from e2e_kit import CAPTURES, runreel
 from runreel import cli
 from runreel.cli import checks
 from runreel.cli.checks import lacks
-from runreel.errors import SandboxError
+from runreel.errors import RetryableError, SandboxError
 from runreel.processors.redact.keys import VARIABLE, load_key
 from runreel.runs import discovery
 from runreel.runs.places import Named, Place
@@ -142,7 +143,7 @@ def test_a_full_disk_is_said_before_it_is(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_running_collector_is_shown_with_where_it_listens(tmp_path: Path) -> None:
     with collector(tmp_path, Store()) as running:
-        (found,) = checks.collector(Place(tmp_path))
+        found, *_ = checks.collector(Place(tmp_path))
 
         assert found.state == "ok"
         assert running.http in found.says
@@ -151,7 +152,7 @@ def test_a_running_collector_is_shown_with_where_it_listens(tmp_path: Path) -> N
 def test_a_collector_that_is_named_is_shown_by_its_address(tmp_path: Path) -> None:
     with collector(tmp_path / "home", Store()) as running:
         named = Named(running.at.api, running.at.token, "--collector", "RUNREEL_TOKEN")
-        (found,) = checks.collector(Place(tmp_path / "none", collector=named))
+        found, *_ = checks.collector(Place(tmp_path / "none", collector=named))
 
     assert (found.state, running.at.api in found.says, running.http in found.says) == ("ok", True, True)
     (gone,) = checks.collector(Place(tmp_path / "none", collector=named))
@@ -161,7 +162,7 @@ def test_a_collector_that_is_named_is_shown_by_its_address(tmp_path: Path) -> No
 def test_a_collector_of_another_version_is_to_be_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "__version__", "99.0")
     with collector(tmp_path, Store()):
-        (found,) = checks.collector(Place(tmp_path))
+        found, *_ = checks.collector(Place(tmp_path))
 
     assert (found.state, "99.0" in found.says) == ("todo", True)
 
@@ -240,3 +241,29 @@ def test_only_what_a_frozen_replay_needs_is_missing_for_full() -> None:
     (lack,) = lacks([replace(run, gaps=gaps), replace(run, run_id="2", gaps=gaps)])
 
     assert (lack.fields, lack.times, lack.runs, lack.fix) == (["output"], 2, [run.run_id, "2"], "set A")
+
+
+def test_a_collectors_stores_and_ledger_are_told(tmp_path: Path) -> None:
+    away = [False]
+
+    def hook(_: object) -> None:
+        if away[0]:
+            raise RetryableError("nothing listens there")
+
+    with collector(tmp_path, Store(hook=hook), SPOOLED) as running:
+        assert ask(f"{running.http}/v1/traces", build.req(build.agent()).SerializeToString()).status == 200
+        until(lambda: running.service.spool.waiting() == (0, 0))  # type: ignore[union-attr]
+        away[0] = True
+        done = runreel(tmp_path, "doctor", code=1)
+
+    assert re.search(r"store store +nothing listens there", done.out)
+    assert re.search(r"spool +0 requests wait", done.out)
+    assert re.search(r"ledger default +1 spans acknowledged = 1 stored \+ 0 waiting \+ 0\s+set aside", done.out)
+
+
+def test_what_was_set_aside_or_damaged_is_something_to_do() -> None:
+    _, state, says, fix = checks._ledger("default", {"acknowledged_spans": 3, "stored_spans": 2, "refused_spans": 1})
+    damaged = checks._ledger("", {"damaged_records": 2})
+
+    assert (state, "1 set aside" in says, "refused" in fix) == ("todo", True, True)
+    assert damaged[1:3] == ("todo", "2 records of the spool were damaged on the disk")

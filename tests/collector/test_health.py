@@ -6,13 +6,13 @@ import pytest
 from runreel.collector.health import Health
 
 
-def ask(health, path="/healthy", method="GET"):
+def ask(health, path="/healthy", method="GET", query=b""):
     sent = []
 
     async def send(message):
         sent.append(message)
 
-    asyncio.run(health({"path": path, "method": method}, None, send))
+    asyncio.run(health({"path": path, "method": method, "query_string": query}, None, send))
     return sent[0]["status"], sent[1]["body"]
 
 
@@ -39,3 +39,31 @@ def test_other_paths_and_methods_are_refused(health):
 
     assert ask(health, path="/")[0] == 404
     assert ask(health, method="POST")[0] == 405
+
+
+class Watched:
+    def __init__(self, stores, ready):
+        self._stores, self._ready = stores, ready
+
+    def stores(self):
+        return self._stores
+
+    def ready(self):
+        return self._ready
+
+
+def test_who_asks_for_stores_is_told_of_each(health):
+    health.ready, health.watch = True, Watched({"clickhouse": "ok", "s3": "nothing listens there"}, True)
+
+    status, body = ask(health, query=b"stores")
+
+    assert status == 200
+    assert json.loads(body)["stores"] == {"clickhouse": "ok", "s3": "nothing listens there"}
+    assert "stores" not in json.loads(ask(health)[1])
+
+
+def test_where_requests_cannot_be_taken_it_is_not_available_to_who_asks_for_stores(health):
+    health.ready, health.watch = True, Watched({"clickhouse": "away"}, False)
+
+    assert ask(health, query=b"stores")[0] == 503
+    assert ask(health)[0] == 200  # the process is well: starting it again would help nobody

@@ -3,7 +3,7 @@
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -11,8 +11,10 @@ from typing import Literal
 from runreel import __version__
 from runreel.errors import ConfigError, RunReelError, SandboxError
 from runreel.runs import discovery
-from runreel.runs.places import Place, running
+from runreel.runs.discovery import Collector
+from runreel.runs.places import Place, remote_runs, running
 from runreel.storage import RunQuery, RunStore
+from runreel.text import many
 from runreel.values import DEFAULT_TENANT, Run
 
 State = Literal["ok", "note", "todo"]
@@ -128,6 +130,43 @@ def collector(place: Place) -> Iterator[Check]:
     else:
         says = f"{who} has version {theirs or 'unknown'}, this command {__version__}: {where}"
         yield Check("collector", "todo", says, "stop it and start `runreel serve` of this version")
+    yield from _stores(place, found)
+
+
+def _stores(place: Place, found: Collector) -> Iterator[Check]:
+    """Check the stores of a collector, which it writes to and reads, and what became of what it acknowledged."""
+    try:
+        told = remote_runs(place, found).stores()
+    except RunReelError as error:
+        yield Check("stores", "note", str(error))
+        return
+    for name, state in told.get("stores", {}).items():
+        fix = "" if state == "ok" else "what is acknowledged waits in the spool until the store takes it again"
+        yield Check(f"store {name}", "todo" if fix else "ok", state if fix else "written to and read", fix)
+    spool = told.get("spool")
+    if spool:
+        waits = f"{many(spool['batches'], 'request')} wait ({spool['bytes']:,} bytes)"
+        full = "make room, or raise extensions::spool::limit_mib: until then clients are told to come back"
+        yield Check("spool", "todo" if spool["full"] else "ok", waits, full if spool["full"] else "")
+    for tenant, counts in told.get("ledger", {}).items():
+        yield Check(*_ledger(tenant, counts))
+
+
+def _ledger(tenant: str, counts: Mapping[str, int]) -> tuple[str, State, str, str]:
+    if not tenant:
+        says = f"{many(counts.get('damaged_records', 0), 'record')} of the spool were damaged on the disk"
+        return "spool", "todo", says, "look at the disk; what could not be read is kept in the spool's folder damaged"
+    parts = [
+        f"{counts.get(f'acknowledged_{kind}', 0):,} {kind} acknowledged = {counts.get(f'stored_{kind}', 0):,} stored + "
+        f"{counts.get(f'spooled_{kind}', 0):,} waiting + {counts.get(f'refused_{kind}', 0):,} set aside"
+        for kind in ("spans", "logs")
+        if counts.get(f"acknowledged_{kind}")
+    ]
+    rejected = sum(count for what, count in counts.items() if what.startswith("rejected:"))
+    parts += [f"{rejected:,} rejected"] if rejected else []
+    set_aside = counts.get("refused_spans", 0) + counts.get("refused_logs", 0)
+    fix = "no store takes them: they are kept in the spool's folder refused" if set_aside else ""
+    return f"ledger {tenant}", "todo" if set_aside else "ok", "; ".join(parts), fix
 
 
 def look(store: RunStore, last: int) -> Seen:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from runreel import __version__
 from runreel.collector.logs import describe
+from runreel.collector.watch import Watch
 from runreel.errors import CorruptError, NotFoundError, RunReelError, UsageError
 from runreel.runs.document import replays_document, run_document, summary_document
 from runreel.storage import RunQuery, RunStore
@@ -45,6 +46,7 @@ class ReadApi:
         flag: Flag | None = None,
     ) -> None:
         self.otlp_http: str | None = None
+        self.watch: Watch | None = None
         """Where the collector takes OTLP over HTTP, once it does: for clients that know the read API alone."""
         self._runs = runs
         self._flag = flag
@@ -54,6 +56,7 @@ class ReadApi:
         self._app = Starlette(
             routes=[
                 Route("/api/v1/health", self._health),
+                Route("/api/v1/stores", self._stores),
                 Route("/api/v1/runs", self._list),
                 Route("/api/v1/runs/{name:path}/reel", self._reel),
                 Route("/api/v1/runs/{name:path}/flag", self._flagged, methods=["POST"]),
@@ -80,6 +83,11 @@ class ReadApi:
 
     async def _health(self, _: Request) -> Response:
         return _json({"status": "ok", "version": __version__, "otlp_http": self.otlp_http})
+
+    async def _stores(self, _: Request) -> Response:
+        """Say how each store is, what waits, and what became of everything."""
+        watch = self.watch
+        return _json({"stores": {}} if watch is None else await run_in_threadpool(watch.document))
 
     async def _list(self, request: Request) -> Response:
         try:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from runreel.collector.strict import Strict, as_tuple
-from runreel.processors.redact import classes
+from runreel.processors.redact import classes, own
 
 
 def _region(value: str) -> str:
@@ -35,6 +35,31 @@ class ClassConfig(Strict):
         return self
 
 
+class PatternConfig(Strict):
+    """One regular expression of a recogniser. A text alone is one, with the usual score."""
+
+    regex: str = Field(min_length=1)
+    score: float = Field(default=0.5, gt=0, le=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_alone(cls, body: object) -> object:
+        return {"regex": body} if isinstance(body, str) else body
+
+
+class RecognizerConfig(Strict):
+    """What a user wants found: patterns, and words that go wherever they stand alone."""
+
+    entity: str
+    patterns: Annotated[tuple[PatternConfig, ...], BeforeValidator(as_tuple)] = ()
+    deny_list: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> "RecognizerConfig":
+        own.checked(own.Recogniser(self.entity, tuple((one.regex, one.score) for one in self.patterns), self.deny_list))
+        return self
+
+
 class RedactConfig(Strict):
     """The processor `redact`."""
 
@@ -53,6 +78,8 @@ class RedactConfig(Strict):
     token_digits: int = Field(default=8, ge=8, le=64)
     scope: Literal["tenant", "run"] = "tenant"
     classes: Annotated[tuple[ClassConfig, ...], BeforeValidator(as_tuple)] = ()
+    recognizers: Annotated[tuple[RecognizerConfig, ...], BeforeValidator(as_tuple)] = ()
+    ner: Annotated[tuple[Literal["PERSON", "LOCATION", "ORGANIZATION"], ...], BeforeValidator(as_tuple)] = ()
     vault_key: str | None = Field(default=None, min_length=1)
 
 

@@ -41,6 +41,7 @@ from runreel.collector.settings import (
 )
 from runreel.collector.settled import Settled
 from runreel.collector.telemetry import Telemetry
+from runreel.collector.watch import Watch
 from runreel.components import SPOOL
 from runreel.errors import LockedError, StoreError
 from runreel.runs import discovery
@@ -132,10 +133,11 @@ class Service:
             token=token,
         )
         reading.otlp_http = collector.otlp_http
+        reading.watch = watch = Watch(next(iter(parts.routes.values())).exporters, self.spool)
         discovery.write(self._home, collector)
         self._stack.callback(discovery.remove, self._home, collector.pid)
         for health in self._health:
-            health.ready = True
+            health.watch, health.ready = watch, True
         return collector
 
     def _claim_home(self) -> None:

@@ -77,6 +77,10 @@ class BlobsExporter:
     def _put(self, part: Part) -> None:
         self.blobs.put(part.tenant, part.sha256, part.data, part.media_type)
 
+    def check(self) -> None:
+        """Write, read and delete a small object. Raises StoreError."""
+        self.blobs.check()
+
     def shutdown(self) -> None:
         """Close the store. Safe twice."""
         if self._pool is not None:

@@ -120,6 +120,10 @@ class ClickHouse:
         with self._writing:
             self._known.clear()
 
+    def check(self) -> None:
+        """Write the tables' version again, and read it. Raises StoreError, ConsumeError."""
+        self.start()
+
     def shutdown(self) -> None:
         """Close the engine."""
         self._engine.close()

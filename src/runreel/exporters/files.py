@@ -78,6 +78,21 @@ class FileBlobs:
             raise CorruptError(f"part sha256:{sha256} is damaged: {file} does not hold the bytes of that hash")
         return data
 
+    def check(self) -> None:
+        """Write a small file, read it and take it away. Raises StoreError."""
+        data = os.urandom(16)
+        try:
+            _make(self._root / _TMP)
+            with tempfile.NamedTemporaryFile(dir=self._root / _TMP) as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                same = Path(file.name).read_bytes() == data
+        except OSError as error:
+            raise StoreError(f"cannot write to the blob folder {self._root}: {error.strerror}") from None
+        if not same:
+            raise StoreError(f"the blob folder {self._root} gives back other bytes than were written")
+
     def close(self) -> None:
         """Nothing is held open."""
 

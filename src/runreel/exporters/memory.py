@@ -56,6 +56,9 @@ class Memory:
     def forget_known(self) -> None:
         """Nothing is remembered beside what is stored."""
 
+    def check(self) -> None:
+        """Memory is always there."""
+
     def shutdown(self) -> None:
         """Nothing to close."""
 

@@ -93,6 +93,14 @@ class Vault:
         except StoreError as error:
             raise RetryableError(str(error)) from None
 
+    def check(self) -> None:
+        """Begin to write and read. Raises StoreError."""
+        try:
+            with self._transaction() as connection:
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"the vault {self.path} cannot be used: {type(error).__name__}") from None
+
     def shutdown(self) -> None:
         """Close the file. Safe twice."""
         with self._lock:

@@ -5,7 +5,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -76,6 +76,13 @@ class RemoteRuns:
         """Return a text as the collector's redactor leaves it: for who has no detectors. Raises as every method."""
         # ASCII alone: a lone surrogate has no other form.
         return str(self._field(self._bytes("/api/v1/redact", json.dumps({"text": text}).encode()), "text"))
+
+    def stores(self) -> Mapping[str, Any]:
+        """Return how the collector's stores are, what waits in its spool, and its ledger. Raises as every method."""
+        answer = self._bytes("/api/v1/stores")
+        self._field(answer, "stores")
+        found: Mapping[str, Any] = json.loads(answer)
+        return found
 
     def flag(self, name: str, reason: str) -> str:
         """Flag a run and return its id. Raises as every method."""

@@ -278,6 +278,11 @@ class Spool:
         with self._changed:
             return len(self._waiting), self._held_bytes
 
+    def full(self) -> bool:
+        """Say whether nothing more fits."""
+        with self._changed:
+            return self._held_bytes >= self._limit
+
     def counted(self) -> dict[str, dict[str, int]]:
         """Return the ledger as it is now, as a document."""
         with self._changed:
