@@ -164,6 +164,8 @@ def _cut_off(seen: Seen, recorded: Run, run: Run | None) -> str:
     """Return what a process that ended without a word did not get to; nothing where nothing is known to be missing."""
     if seen.exit_code < 0:
         return f"the agent's process ended by signal {-seen.exit_code}; the recorded run ended well"
+    if seen.exit_code:
+        return f"the agent's process was cut off with exit status {seen.exit_code}; the recorded run ended well"
     if recorded.final_output.sha256 and (run is None or not run.final_output.sha256):
         return f"the agent's process ended (exit status {seen.exit_code}) before the output that the recorded run gave"
     return ""
