@@ -116,6 +116,17 @@ REAL = {
     "callable object": (
         "class Box:\n    def __call__(self, city): live()\nbox = Box()\nTOOLS = [('get_weather', box)]\nrun(box)\n"
     ),
+    "object with a method": (
+        "class Box:\n    def run(self, city): live()\nTOOLS = {'get_weather': Box()}\nrun(TOOLS['get_weather'].run)\n"
+    ),
+    "class": (
+        "class Box:\n    def execute(self, city): live()\nTOOLS = {'get_weather': Box}\n"
+        "run(TOOLS['get_weather']().execute)\n"
+    ),
+    "run by path": (
+        "import runpy, pathlib\npathlib.Path('more.py').write_text('def get_weather(city): open(\"ran\", \"w\")')\n"
+        "run(runpy.run_path('more.py')['get_weather'])\n"
+    ),
     "factory": (
         "def make(n):\n    def inner(city): live()\n    return inner\nTOOLS = {'get_weather': make(1)}\n"
         "run(TOOLS['get_weather'])\n"

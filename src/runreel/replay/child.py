@@ -102,7 +102,6 @@ class Child:
         self._swapper.targets = self._targets()
         self._install()
         self._swap_targets()
-        when_imported("runpy", self._patch_runpy)
 
     def _patch_runpy(self, module: ModuleType) -> None:
         """Have a script that another program runs (multiprocessing runs the agent's own again) swapped as well."""
@@ -154,6 +153,7 @@ class Child:
         capture.install(self._link)
         when_imported("runreel.record._active", self._under_recorder)
         self._swapper.install()
+        when_imported("runpy", self._patch_runpy)
         parsers.watch(lambda broken: self._tell("parser", **parsers.facts(broken)))
         determinism.install(self._plan.get("seed"), lambda kind, value: self._tell("drew", kind=kind, value=value))
         Broker(self._link, self._clock, {name: self._plan.get(name) for name in _SHARED}).install()

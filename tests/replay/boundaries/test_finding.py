@@ -62,6 +62,8 @@ def test_a_function_is_found_wherever_it_is_defined(project):
         "class Finder:\n    name = 'search'\n    def run(self, q): ...\n",
         "class Finder:\n    def __init__(self):\n        self.name = 'search'\n    def _run(self, q): ...\n",
         "class F(Base):\n    def __init__(self):\n        super().__init__('search')\n    def execute(self): ...\n",
+        "class Finder:\n    def run(self, q): ...\nTOOLS = {'search': Finder()}\n",
+        "class Finder:\n    def execute(self, q): ...\nTOOLS = {'search': Finder}\n",
         "def find(q): ...\nfind.__name__ = 'search'\n",
         "def find(q): ...\nif (search := find): pass\n",
         "def find(q): ...\nsearch: object = find if True else None\n",
@@ -144,6 +146,21 @@ def test_texts_that_only_look_like_programs_are_passed_over(project):
     found = find(project(agent="names = ['absent.py', '-m', 'nowhere.at.all', '-m', 7]\n"), ["search"])
 
     assert len(found.files) == 1
+
+
+@pytest.mark.parametrize("given", ["Finder", "Finder()", "finder"])
+def test_an_object_that_may_be_the_tool_hides_no_function_of_the_same_name(project, given):
+    source = "def search(q): ...\nclass Finder:\n    def look(self, q): ...\nfinder = Finder()\n"
+    found = find(project(agent=f"{source}TOOLS = {{'search': {given}}}\nsearch('x')\n"), ["search"])
+
+    assert not found.has("search")
+    assert "nothing says which of its methods is the call" in found.told("search")
+
+
+def test_a_class_of_data_beside_a_function_of_the_name_is_no_tool(project):
+    source = "class Arguments:\n    q: str = ''\ndef search(q): ...\nSCHEMAS = {'search': Arguments}\nsearch('x')\n"
+
+    assert find(project(agent=source), ["search"]).has("search")
 
 
 def test_a_class_that_may_be_the_tool_hides_no_function_of_the_same_name(project):

@@ -143,6 +143,37 @@ def test_a_callable_object_stays_itself_and_its_class_answers_for_it_alone():
         other("x")
 
 
+class Runner:
+    def run(self, q):
+        raise AssertionError("ran")
+
+    async def arun(self, q):
+        raise AssertionError("ran")
+
+    def describe(self):
+        return "runs"
+
+
+def test_an_object_that_is_called_by_a_known_method_answers_by_it():
+    one, other = Runner(), Runner()
+
+    assert standing.registered("search", one) is one
+    assert asked(one.run("x")) == asked(asyncio.run(one.arun("x"))) == ("search", {"q": "x"})
+    assert (one.describe(), isinstance(one, Runner)) == ("runs", True)
+    with pytest.raises(AssertionError, match="ran"):
+        other.run("x")
+
+
+def test_a_class_that_is_called_by_a_known_method_answers_in_all_its_objects():
+    class Later(Runner):
+        def execute(self, q):
+            raise AssertionError("ran")
+
+    standing.registered("lookup", Later)
+
+    assert asked(Later().execute("x")) == ("lookup", {"q": "x"})
+
+
 def test_an_object_with_slots_and_one_whose_class_allows_no_other_below_it_are_answered_for():
     slotted = standing.registered("search", Slotted())
     final = standing.registered("search", Final())

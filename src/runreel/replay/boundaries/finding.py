@@ -59,8 +59,12 @@ class Found:
         """Say whether a name is known to be something that is answered for; False also where only running tells."""
         if name in self.boundaries:
             return True
-        found = name in self.functions or any(self.names.is_callable(one.form) for one in self.registered.get(name, ()))
-        return found and name not in self.unclear and not self._is_decoy(name)
+        forms = [one.form for one in self.registered.get(name, ())]
+        if name in self.unclear or self._is_decoy(name):
+            return False
+        return any(map(self.names.is_callable, forms)) or (
+            name in self.functions and not any(map(self.names.is_unclear, forms))
+        )
 
     def _is_decoy(self, name: str) -> bool:
         """Say whether a function that nobody uses has the name of a tool, and another one may well be the tool."""
@@ -81,6 +85,8 @@ class Found:
             return f"{listed} gives this name to objects, and nothing says which of their methods is the call"
         if name in self.registered:
             listed = ", ".join(one.place for one in self.registered[name])
+            if any(self.names.is_unclear(one.form) for one in self.registered[name]):
+                return f"{listed} gives this name to an object, and nothing says which of its methods is the call"
             return f"{listed} gives this name to something that only running could tell"
         for file, branch in self.branches.get(name, ()):
             calls = ", ".join(sorted(filter(None, branch.calls))) or "something"

@@ -48,7 +48,8 @@ class Names:
     """What the agent's modules define between them: enough to say whether a registered expression is a function."""
 
     functions: set[str] = field(default_factory=set)
-    callables: set[str] = field(default_factory=set)
+    callables: set[str] = field(default_factory=set)  # classes of which it is known how their objects are called
+    others: set[str] = field(default_factory=set)  # classes with public methods, of which it is not
     makers: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
     assigned: dict[str, list[Form]] = field(default_factory=dict)
@@ -61,8 +62,11 @@ class Names:
                 self.functions.add(node.name)
                 if _returns_function(node):
                     self.makers.add(node.name)
-            elif isinstance(node, ast.ClassDef) and any(isinstance(one, Functions) for one in _named(node, "__call__")):
-                self.callables.add(node.name)
+            elif isinstance(node, ast.ClassDef):
+                if any(_named(node, *ENTRIES)):
+                    self.callables.add(node.name)
+                elif any(isinstance(one, Functions) and not one.name.startswith("_") for one in node.body):
+                    self.others.add(node.name)
             elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
                 for name in _targets(node):
                     self.assigned.setdefault(name, []).append(form_of(node.value))
@@ -75,9 +79,17 @@ class Names:
             return form.name in self.callables or form.name in self.makers
         if form.kind != "name" or depth > _DEPTH:
             return False
-        if form.name in self.functions:
+        if form.name in self.functions or form.name in self.callables:
             return True
         return any(self.is_callable(one, depth + 1) for one in self.assigned.get(form.name, ()))
+
+    def is_unclear(self, form: Form, depth: int = 0) -> bool:
+        """Say whether a form is a class, or an object of one, and nothing says which of its methods is the call."""
+        if form.name in self.others:
+            return True
+        if form.kind != "name" or depth > _DEPTH:
+            return False
+        return any(self.is_unclear(one, depth + 1) for one in self.assigned.get(form.name, ()))
 
 
 def _named(node: ast.ClassDef, *names: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from runreel.replay.boundaries import functions
 from runreel.replay.boundaries.finding import is_users
+from runreel.replay.boundaries.registrations import ENTRIES
 from runreel.values import Kind
 
 _kinds: dict[str, Kind] = {}
@@ -30,12 +31,16 @@ def expect(kinds: Mapping[str, Kind], packages: Iterable[str] = ()) -> None:
 def registered(name: str, value: Any) -> Any:
     """Return what stands in for a value that is given the name of a tool: itself where it is nothing to call."""
     kind = _kinds.get(name)
-    if kind is None or isinstance(value, type):
+    if kind is None:
+        return value
+    if isinstance(value, type):
+        for method in _entries(value).values():
+            _function(method, method, kind, name)
         return value
     if isinstance(value, (staticmethod, classmethod)):
         inner = stand_in(value.__func__, kind, name)
         return value if inner is value.__func__ else type(value)(inner)
-    return stand_in(value, kind, name) if callable(value) else value
+    return stand_in(value, kind, name) if callable(value) or _entries(type(value)) else value
 
 
 def marked(name: str) -> Callable[[Any], Any]:
@@ -105,19 +110,26 @@ def _partial(value: functools.partial[Any], kind: Kind, name: str) -> Any:
 
 
 def _object(value: Any, kind: Kind, name: str) -> Any:
-    """An object with `__call__` gets a class below its own, which answers; a library's object is the library's."""
+    """An object gets a class below its own, whose known methods answer; a library's object is the library's."""
     own = type(value)
-    call = inspect.getattr_static(own, "__call__", None)
-    if not isinstance(call, FunctionType) or not _is_own(call.__code__):
+    names: dict[str, Any] = {entry: functions.copy(method, kind, name) for entry, method in _entries(own).items()}
+    if not names:
         return value
-    stub = functions.copy(call, kind, name)
     said = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
     try:
         below: Any = type(own)
-        value.__class__ = below(own.__name__, (own,), {"__call__": stub, "__slots__": (), _NAME: name, **said})
+        value.__class__ = below(own.__name__, (own,), {**names, "__slots__": (), _NAME: name, **said})
     except (TypeError, AttributeError):  # a class that may not be derived from, or an object that is frozen
         return _wrapper(value, kind, name)
     return value
+
+
+def _entries(own: type) -> dict[str, FunctionType]:
+    """Return the methods of the agent's own by which objects of a class are called."""
+    found = {name: inspect.getattr_static(own, name, None) for name in ENTRIES}
+    return {
+        name: method for name, method in found.items() if isinstance(method, FunctionType) and _is_own(method.__code__)
+    }
 
 
 def _wrapper(value: Any, kind: Kind, name: str) -> Callable[..., Any]:
