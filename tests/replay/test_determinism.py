@@ -166,3 +166,23 @@ def test_drawing_functions_keep_their_names_and_signatures():
     assert random.SystemRandom().choice([7]) == 7
     """
     )
+
+
+def test_forked_processes_draw_the_same_in_each_replay_and_not_what_their_parent_draws():
+    code = """
+        import os, random, uuid
+        from runreel.replay import determinism
+        determinism.install("seed")
+        def forked():
+            reader, writer = os.pipe()
+            if not os.fork():
+                os.write(writer, f"{uuid.uuid4()} {random.random()}".encode())
+                os._exit(0)
+            os.wait()
+            return os.read(reader, 200).decode()
+        print([forked(), forked(), f"{uuid.uuid4()} {random.random()}"])
+    """
+    first = run_python(code)
+
+    assert first == run_python(code)
+    run_python(f"assert len({{word for text in {first.strip()} for word in text.split()}}) == 6")

@@ -73,6 +73,12 @@ class _Bytes:
         self._told = told
 
     def take(self, size: int) -> bytes:
+        """Draw bytes as `os.urandom` does, and tell of them."""
+        drawn = self.draw(size)
+        self._told.draw("bytes", drawn)
+        return drawn
+
+    def draw(self, size: int) -> bytes:
         if size < 0:
             raise ValueError("negative argument not allowed")
         out = b""
@@ -80,8 +86,12 @@ class _Bytes:
             while len(out) < size:
                 out += hashlib.sha256(self._seed + self._count.to_bytes(8, "big")).digest()
                 self._count += 1
-        self._told.draw("bytes", out[:size])
         return out[:size]
+
+    def branch(self, number: int) -> None:
+        """Go on as another stream: processes that fork from one do not draw the same ids."""
+        self._lock = threading.Lock()  # another thread of the process that forked may have held it
+        self._seed, self._count = hashlib.sha256(self._seed + b"fork" + number.to_bytes(8, "big")).digest(), 0
 
 
 def _silent(_kind: str, _value: object) -> None:
@@ -102,6 +112,7 @@ def install(seed: str, tell: Tell = _silent) -> None:
     _seed_instances(stream)
     random.seed(int.from_bytes(root))
     _tell_of_random(told)
+    _follow_forks(stream)
     when_imported("uuid", functools.partial(_uuids, told, root))
     when_imported("secrets", lambda module: _wrap(module, ("token_urlsafe",), told))
     when_imported("numpy.random", functools.partial(_numpy, told, int.from_bytes(root[:4])))
@@ -113,10 +124,24 @@ def _seed_instances(stream: _Bytes) -> None:
     original = random.Random.seed
 
     def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
-        original(self, int.from_bytes(stream.take(32)) if a is None else a, version)
+        original(self, int.from_bytes(stream.draw(32)) if a is None else a, version)
 
     random.Random.seed = seed  # type: ignore[method-assign]
     random.seed = random._inst.seed
+
+
+def _follow_forks(stream: _Bytes) -> None:
+    """A forked process would draw what its parent draws; `random` seeds itself anew there, from the system."""
+    forks = [0]
+
+    def before() -> None:
+        forks[0] += 1
+
+    def after() -> None:
+        stream.branch(forks[0])
+        random.seed(int.from_bytes(stream.draw(32)))
+
+    os.register_at_fork(before=before, after_in_child=after)
 
 
 def _tell_of_random(told: _Told) -> None:
