@@ -92,6 +92,8 @@ def _behind(match: re.Match[str]) -> int:
 
 def _judge_assigned(text: str, match: re.Match[str]) -> Span | None:
     """Tell whether what follows a telling name is a value; prose and code say `token` and `key` all the time."""
+    if match["second"] is not None and not _is_second(text[slice(*match.span("second"))]):
+        return None
     start = match.start()
     head = _NAME_HEAD.search(text, max(0, start - 84), start)
     name = (head["name"] if head else "") + text[start : match.end("tail")]
@@ -99,7 +101,7 @@ def _judge_assigned(text: str, match: re.Match[str]) -> Span | None:
     if rule is None or (head and head["url"]):  # `https://token:x@host`: another rule's, which knows where it ends
         return None
     if match["second"] is not None:  # `('x-api-key', 'x')`, but not `["password", "username"]`
-        return (*match.span("second"), rule) if _is_second(text[slice(*match.span("second"))]) else None
+        return (*match.span("second"), rule)
     if match["element"] is not None:
         value = text[slice(*match.span("element"))]
         closed = (

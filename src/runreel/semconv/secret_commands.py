@@ -45,7 +45,7 @@ COMMANDS: Mapping[str, tuple[_Option, ...]] = {
 
 def is_command(word: str) -> bool:
     """Tell whether a word, with or without a folder before it, is one of these programs."""
-    return word.rpartition("/")[2] in COMMANDS
+    return word in COMMANDS or ("/" in word and word.rpartition("/")[2] in COMMANDS)
 
 
 _NAMES = "|".join(sorted(map(re.escape, COMMANDS), key=len, reverse=True))
@@ -73,7 +73,7 @@ def commands_near(text: str, hits: Sequence[tuple[int, int]]) -> Iterator[Span]:
             continue
         words = list(_words(text, match.start()))
         if words:
-            done = match.end()
+            done = words[-1][1] + len(words[-1][0])  # a command among the words was judged with them
             for number, first, last, rule in command_values([word for word, _ in words]):
                 yield words[number][1] + first, words[number][1] + last, rule
 

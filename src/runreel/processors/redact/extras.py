@@ -52,8 +52,10 @@ def find(text: str, hits: Hits, first_gate: int) -> Iterator[Finding]:
     for match in _around(_BROKEN_CARD, text, hits.get(first_gate + 2, ())):
         if _ISSUERS.match(match[0]) and luhn(match[0]):
             yield Finding("CARD", *match.span(), _SCORE)
-    for match in _around(_CHANNEL_NUMBER, text, hits.get(first_gate + 3, ())):
-        yield Finding("PHONE", *match.span(1), _SCORE)
+    for start, _ in hits.get(first_gate + 3, ()):
+        number = _CHANNEL_NUMBER.match(text, start)
+        if number is not None:
+            yield Finding("PHONE", *number.span(1), _SCORE)
 
 
 def _around(pattern: re.Pattern[str], text: str, hits: Sequence[tuple[int, int]]) -> Iterator[re.Match[str]]:

@@ -131,6 +131,7 @@ def compact(text: str) -> View | None:
     return View("".join([*out, text[last:]]), tuple(here), tuple(there), tuple(ends))
 
 
+@lru_cache(maxsize=4096)
 def _decoded(code: str) -> str | None:
     """Return what an escape stands for in ASCII, "" for what is invisible, None for what stays as it is."""
     if code[0] not in "\\%&":

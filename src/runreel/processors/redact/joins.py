@@ -3,8 +3,10 @@
 Only the borders are looked at: the end of one text with the beginning of the next, short texts whole.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple
 
 from runreel.processors.redact.edits import Edit
@@ -61,8 +63,10 @@ def crossing(texts: Sequence[str], find: Find, *, chunks: bool) -> list[list[tup
     found = find(["".join(texts[part.number][part.start : part.end] for part in window) for window in windows])
     out = []
     for number, edits in found.items():
+        window = windows[number]
+        offsets = [0, *accumulate(part.end - part.start for part in window)]
         for edit in edits:
-            parts = list(_parts(windows[number], edit.start, edit.end))
+            parts = list(_parts(window, offsets, edit.start, edit.end))
             if len(parts) > 1 and (chunks or edit.labels[0].startswith(_ALWAYS)):
                 out.append(
                     [
@@ -87,15 +91,14 @@ def _windows(texts: Sequence[str]) -> Iterator[list[Part]]:
         yield window
 
 
-def _parts(window: Sequence[Part], start: int, end: int) -> Iterator[Part]:
-    """Yield the parts of a stretch of the joined window."""
-    offset = 0
-    for part in window:
-        size = part.end - part.start
-        first, last = max(start, offset), min(end, offset + size)
-        if first < last:
-            yield Part(part.number, part.start + first - offset, part.start + last - offset)
-        offset += size
+def _parts(window: Sequence[Part], offsets: Sequence[int], start: int, end: int) -> Iterator[Part]:
+    """Yield the parts of a stretch of the joined window, whose parts start at the offsets."""
+    place = bisect_right(offsets, start) - 1
+    while place < len(window) and offsets[place] < end:
+        part = window[place]
+        first, last = max(start, offsets[place]), min(end, offsets[place + 1])
+        yield Part(part.number, part.start + first - offsets[place], part.start + last - offsets[place])
+        place += 1
 
 
 class Group(NamedTuple):

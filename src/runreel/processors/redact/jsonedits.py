@@ -1,6 +1,7 @@
 """The edits of one text made of JSON tokens: what keys and lists announce, and what chunks make together."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise, takewhile
@@ -52,7 +53,9 @@ class Piece(NamedTuple):
 
 
 class Judge(Protocol):
-    """What finds the edits of the texts in a document."""
+    """What finds the edits of the texts in a document. `words`: single words may be findings, too."""
+
+    words: bool
 
     def nested(self, text: str, name: str, depth: int, budget: Budget) -> Edits:
         """Return the edits of a text, whatever it holds."""
@@ -85,6 +88,7 @@ class Document:
         self._stream = False  # whether something says that the texts are pieces
         self._announced: dict[int, str] = {}  # a key's number, and the rule that takes its value
         self._taken: dict[int, Edits] = {}  # a text's number, and what must go of it
+        self._listed = 0  # the first text in a list that was not judged with those before it
         self._settled = 0
         self.stops: list[Stop] = []
         self.reaches_back = False
@@ -104,7 +108,7 @@ class Document:
                     return None
                 above = _name(decoded)
                 self._stream |= decoded in joins.STREAM_KEYS
-                if not above.plain:
+                if not above.plain or self._judge.words:
                     self._pieces.append(Piece(token, decoded, NO_CONTEXT))
                 rule = above.rule or self._announced.get(number) or self._pair(number, decoded)
                 if rule is not None:
@@ -136,7 +140,7 @@ class Document:
             return False
         gap = token.gap
         item = bool(gap) and not gap.isspace()
-        if item and starts_list(decoded) and number not in self._taken:
+        if item and number >= self._listed and starts_list(decoded):
             self._words(number, above, gap)
         taken = self._taken.get(number)
         if taken is not None:
@@ -151,7 +155,7 @@ class Document:
             self._groups.add(above.text, number, decoded)
         elif above.text == "role":
             self._groups.end_message()
-        if len(decoded) < _SHORT and (len(decoded) < 3 or decoded.isalpha()):
+        if len(decoded) < _SHORT and (len(decoded) < 3 or (decoded.isalpha() and not self._judge.words)):
             pass  # a word: personal data have a digit or a sign, and keys are longer
         elif len(decoded) >= _LONG or jsontext.looks_like_json(decoded) or "\0" in decoded:
             _put(text, token, self._judge.nested(decoded, above.text, self._depth + 1, self._budget), self._out)
@@ -196,6 +200,7 @@ class Document:
             if token.kind != "string" or (words and token.gap.strip() != ","):
                 break
             words.append(jsontext.decode(self._text, token.start, token.end) or "")
+        self._listed = number + max(1, len(words) - 1 if len(words) == _MOST_WORDS else len(words))
         self._settled = max(self._settled, number + len(words))
         if above.text in NAME_LISTS:
             return
@@ -223,9 +228,10 @@ class Document:
         depth = 0
         for place in range(number + 2, min(number + 2 + _NEAR, len(self._found))):
             token = self._found[place]
-            depth += _depth(token.gap)
-            if depth < 0:
+            deeper = _deeper(depth, token.gap, "{[", "}]")
+            if deeper is None:
                 break
+            depth = deeper
             if depth == 0 and token.kind == "key" and self._text[token.start : token.end] in VALUE_KEYS:
                 self._announced[place] = rule
         self._value_before(number, rule)
@@ -233,18 +239,19 @@ class Document:
 
     def _value_before(self, number: int, rule: str) -> None:
         """Cover the value of a pair whose value stands before its name."""
-        depth = -_depth(self._found[number].gap)
+        depth = _deeper(0, self._found[number].gap[::-1], "}]", "{[")
         for place in range(number - 1, max(-1, number - 1 - _NEAR), -1):
+            if depth is None:
+                return
             token = self._found[place]
             if depth == 0 and token.kind == "key" and self._text[token.start : token.end] in VALUE_KEYS:
-                start, end = token.end, self._found[number].start
-                self._out[:] = [edit for edit in self._out if not start <= edit.start < end]
-                self._pieces[:] = [piece for piece in self._pieces if not start <= piece.token.start < end]
+                while self._out and self._out[-1].start > token.end:
+                    self._out.pop()
+                while self._pieces and self._pieces[-1].token.start > token.end:
+                    self._pieces.pop()
                 self._take_value(place + 1, rule)
                 return
-            depth -= _depth(token.gap)
-            if depth < 0:
-                return
+            depth = _deeper(depth, token.gap[::-1], "}]", "{[")
 
     def _take_value(self, first: int, rule: str) -> int:
         """Cover the whole value under a telling key; return the number of the token to go on with.
@@ -298,36 +305,65 @@ class Document:
         def find(windows: list[str]) -> Mapping[int, Sequence[Edit]]:
             return self._judge.plain(windows, [NO_CONTEXT] * len(windows), self._depth, self._budget)
 
+        own = _Own(self._out)
         for group in self._groups.all():
+            anywhere = self._stream or joins.is_stream_name(group.name)
             crossing = joins.crossing([text for _, text in group.texts], find, chunks=joins.is_chunk_name(group.name))
             for parts in crossing:
                 if group.texts[parts[0][0].number][0] < 0:
                     self.reaches_back = True
                     return
                 tokens = [(self._found[group.texts[part.number][0]], edit) for part, edit in parts]
-                self._cross(tokens, anywhere=self._stream or joins.is_stream_name(group.name))
+                if own.are_apart([token for token, _ in tokens], anywhere=anywhere):
+                    continue
+                for token, edit in tokens:
+                    written: list[Edit] = []
+                    _put(self._text, token, [edit], written)
+                    own.put(written[0])
+        self._out = own.all()
 
-    def _cross(self, parts: Sequence[tuple[Token, Edit]], *, anywhere: bool) -> None:
-        """Add one finding over several literals, in the place of what was found in each of them. Where they are not
-        cut `anywhere`, a value that is whole in one of two has nothing to do with the other."""
-        edits: list[Edit] = []
-        for token, edit in parts:
-            _put(self._text, token, [edit], edits)
-        begins, ends = {edit.start for edit in self._out}, {edit.end for edit in self._out}
-        for (left, _), (right, _) in pairwise(parts):
-            whole = left.end in ends, right.start in begins
+
+class _Own:
+    """What was found within single texts of a document, before what reaches over borders takes its place."""
+
+    def __init__(self, edits: list[Edit]) -> None:
+        self._edits = sorted(edits)
+        self._starts = [edit.start for edit in self._edits]
+        self._begins, self._ends = set(self._starts), {edit.end for edit in edits}
+        self._covered: set[int] = set()
+        self._new: list[Edit] = []
+
+    def are_apart(self, tokens: Sequence[Token], *, anywhere: bool) -> bool:
+        """Tell whether texts that seem to make a value together have nothing to do with each other: where they are not
+        cut `anywhere`, a value that is whole in one of two is just that."""
+        for left, right in pairwise(tokens):
+            whole = left.end in self._ends, right.start in self._begins
             if all(whole) or (any(whole) and not anywhere):
-                return
-        for edit in edits:
-            inside = [one for one in self._out if one.start < edit.end and edit.start < one.end]
-            self._out[:] = [one for one in self._out if one not in inside]
-            start = min([edit.start, *(one.start for one in inside)])
-            end = max([edit.end, *(one.end for one in inside)])
-            self._out.append(edit._replace(start=start, end=end))
+                return True
+        return False
+
+    def put(self, edit: Edit) -> None:
+        """Add an edit in the place of those that it overlaps."""
+        start, end = edit.start, edit.end
+        place = max(0, bisect_right(self._starts, start) - 1)
+        while place < len(self._edits) and self._edits[place].start < end:
+            if self._edits[place].end > edit.start:
+                self._covered.add(place)
+                start, end = min(start, self._edits[place].start), max(end, self._edits[place].end)
+            place += 1
+        self._new.append(edit._replace(start=start, end=end))
+
+    def all(self) -> list[Edit]:
+        return [edit for place, edit in enumerate(self._edits) if place not in self._covered] + self._new
 
 
-def _depth(gap: str) -> int:
-    return sum(char in "{[" for char in gap) - sum(char in "}]" for char in gap)
+def _deeper(depth: int, gap: str, opening: str, closing: str) -> int | None:
+    """Return how deep one is behind a gap; None where it leaves the object that one started in."""
+    for char in gap:
+        depth += (char in opening) - (char in closing)
+        if depth < 0:
+            return None
+    return depth
 
 
 def _put(text: str, token: Token, edits: Sequence[Edit], out: list[Edit]) -> None:
