@@ -2,14 +2,13 @@
 
 import argparse
 import asyncio
-import contextlib
 import os
-import resource
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runreel.cli import common
+from runreel.cli.dumps import no_core_dumps
 
 if TYPE_CHECKING:
     from runreel.collector.service import Service
@@ -32,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the collector. Returns 0 after SIGTERM or SIGINT."""
-    _no_core_dumps()
+    no_core_dumps()
     # It would write to stderr in a form of its own, before anybody could set that up.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from runreel.collector import build, config, logs
@@ -42,13 +41,6 @@ def run(args: argparse.Namespace) -> int:
     loaded = config.load(args.config, {**os.environ, common.HOME: str(home)})
     logs.configure(loaded.telemetry.logs.level, loaded.telemetry.logs.encoding)
     return asyncio.run(_serve(Service(loaded, home, build.parts), args.ready_file))
-
-
-def _no_core_dumps() -> None:
-    """A core file would hold unredacted text: none is written, and what a handler might still get is empty."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(OSError):  # not Linux: the limit is all there is
-        Path("/proc/self/coredump_filter").write_text("0", encoding="ascii")
 
 
 async def _serve(service: "Service", ready_file: Path | None) -> int:
