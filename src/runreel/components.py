@@ -241,6 +241,7 @@ def _schema(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001  ev
 def redact_settings(settings: Mapping[str, Any]) -> "RedactSettings":
     """Return what a configuration says of redaction. Raises ConfigError."""
     from runreel.processors.redact.classes import rules
+    from runreel.processors.redact.own import Recogniser
     from runreel.processors.redact.settings import RedactSettings
 
     declared = [
@@ -248,7 +249,11 @@ def redact_settings(settings: Mapping[str, Any]) -> "RedactSettings":
         for one in settings.get("classes", ())
     ]
     told = {name: value for name, value in settings.items() if name != "vault_key"}
-    return RedactSettings(**{**told, "classes": rules(declared)})
+    wanted = tuple(
+        Recogniser(one["entity"], tuple((p["regex"], p["score"]) for p in one["patterns"]), tuple(one["deny_list"]))
+        for one in settings.get("recognizers", ())
+    )
+    return RedactSettings(**{**told, "classes": rules(declared), "recognizers": wanted})
 
 
 def _redact(settings: Mapping[str, Any], site: Site) -> Any:

@@ -42,6 +42,7 @@ class Exact:
     score: float
     validate: Callable[[str], bool | None]
     invalidate: Callable[[str], bool | None]
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Judge:
             return self.whole(text)
         found = []
         for exact in self.exacts:
-            for match in exact.pattern.finditer(text):
+            for match in exact.pattern.finditer(text, timeout=exact.timeout_s):
                 check()
                 written = match.group()
                 if not written:
@@ -81,7 +82,7 @@ def judges(entities: Sequence[str]) -> dict[str, Judge]:
     # Its recognisers log the text that they could not validate.
     logging.getLogger("presidio-analyzer").disabled = True
     built = _recognisers()
-    return {entity: _judge(built[entity]) for entity in entities if entity != "PHONE"}
+    return {entity: judge_of(built[entity]) for entity in entities if entity != "PHONE"}
 
 
 def _recognisers() -> "dict[str, PatternRecognizer]":
@@ -155,7 +156,8 @@ def luhn(text: str) -> bool:
     return (sum(digits[-1::-2]) + sum([_DOUBLED[digit] for digit in digits[-2::-2]])) % 10 == 0
 
 
-def _judge(recogniser: "PatternRecognizer") -> Judge:
+def judge_of(recogniser: "PatternRecognizer") -> Judge:
+    """Return the judge that a recogniser is."""
     import regex
     from presidio_analyzer import PatternRecognizer
 

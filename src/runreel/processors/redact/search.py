@@ -7,6 +7,8 @@ from typing import NamedTuple
 from runreel.processors.redact import encoded, extras, fold
 from runreel.processors.redact.budget import Budget
 from runreel.processors.redact.detect import Detector, Finding, at_signs, without_contained
+from runreel.processors.redact.ner import Names
+from runreel.processors.redact.own import Own
 from runreel.processors.redact.scan import NO_PLACE, Gate, Hits, Scanner, scanner
 from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.suppress import Context, kept_as
@@ -67,6 +69,13 @@ class Search:
             hyperscan=hyperscan,
         )
 
+        self._own: list[Own | Names] = []
+        if settings.recognizers:
+            self._own.append(Own(settings.recognizers, hyperscan=hyperscan))
+        if settings.ner:
+            self._own.append(Names(settings.ner))
+        names = "|".join(name for one in self._own for name in one.entities)
+        self._own_marks = re.compile(f"<(?:{names})_[0-9a-f]{{8,64}}>") if names else None
         self._runs: Scanner = scanner([encoded.STARTS], hyperscan=hyperscan)
 
     def spots(self, text: str, where: Where, decoded: Callable[[str], str | None], budget: Budget) -> list[Spot]:
@@ -76,7 +85,7 @@ class Search:
             where: The context at an offset.
             decoded: Redacts what base64 decodes to; None where it holds nothing to redact.
         """
-        base = masked(text)
+        base = self._masked(text)
         if not self._plain_profile:
             base = fold.aligned(base)
         found: list[Spot] = []
@@ -85,7 +94,7 @@ class Search:
             hits = self._scanner.scan(data)
             runs = self._runs.scan(data).get(0, ()) if self._base64 in hits else ()
             base, binary, new = self._encoded(base, runs, decoded) if runs else (base, [], [])
-            if hits:
+            if hits or self._own:
                 new += self._pass(base, hits, binary, where, budget)
             view = None if self._plain_profile else fold.compact(base)
             if view is not None:
@@ -99,6 +108,13 @@ class Search:
             base = blanked(base, [(spot.start, spot.end) for spot in new])
         return sorted(found)
 
+    def _masked(self, text: str) -> str:
+        """Return the text with the marks of an earlier redaction made inert."""
+        text = masked(text)
+        if self._own_marks is None or "<" not in text:
+            return text
+        return self._own_marks.sub(lambda mark: INERT * len(mark[0]), text)
+
     def _pass(self, base: str, hits: Hits, binary: list[tuple[int, int]], where: Where, budget: Budget) -> list[Spot]:
         """Search a text once. `binary` are places without personal data."""
         secrets = self._secrets(base, hits, budget)
@@ -106,9 +122,9 @@ class Search:
         return secrets + self._personal(rest, hits, where, budget)
 
     def _compact_pass(self, view: fold.View, where: Where, budget: Budget) -> list[Spot]:
-        plain = masked(view.text)  # `&lt;EMAIL_7f3a9c02&gt;` is a mark there
+        plain = self._masked(view.text)  # `&lt;EMAIL_7f3a9c02&gt;` is a mark there
         hits = self._scanner.scan(fold.one_byte(plain))
-        if not hits:
+        if not hits and not self._own:
             return []
 
         def where_there(offset: int) -> tuple[Context, int, int]:
@@ -141,10 +157,12 @@ class Search:
                 *extras.find(base, hits, self._first_extra),
                 *extras.addresses(base, at_signs(base, self._detector.ends("EMAIL", hits)), judged),
             ]
-            found = extras.narrowed(base, found, own)
+            found = extras.narrowed(base, found, [item for item in own if item.entity in self._settings.entities])
         found = without_contained(found)
         if not self._plain_profile:
             found = [item for item in found if not self._suppressed(base, item, where)]
+        for one in self._own:
+            found = [*found, *without_contained(one.find(base, budget.check))]
         return [
             Spot(item.start, item.end, "personal", item.entity, base[item.start : item.end], (item.entity,))
             for item in found

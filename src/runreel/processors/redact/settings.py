@@ -5,6 +5,7 @@ from typing import Literal
 
 from runreel.processors.redact.classes import Rule
 from runreel.processors.redact.detect import DEFAULT_ENTITIES, DEFAULT_REGIONS
+from runreel.processors.redact.own import Recogniser
 
 RULES_VERSION = "1"
 """Raised with any change of what is found or how it is replaced: memos of other versions do not count."""
@@ -23,6 +24,8 @@ class RedactSettings:
         budget_s, budget_s_per_mb: CPU time that one value may take, and what a megabyte of it adds. A value that needs
             more is withheld. Ordinary text needs 0.1 s per megabyte, a table of nothing but phone numbers 8 s.
         scope: Where the same value is the same token: in all runs of a tenant, or within a run (a trace) only.
+        recognizers: What a user wants found beside the entities.
+        ner: Of `ner.LABELS`: what a language model finds, which must be installed. Slow.
         classes: What is declared about values of tools, attributes and sources.
         memo_size: How many texts the edits are remembered of; and how many places and edits of histories that grow.
     """
@@ -36,4 +39,6 @@ class RedactSettings:
     budget_s_per_mb: float = 60.0
     scope: Literal["tenant", "run"] = "tenant"
     classes: tuple[Rule, ...] = ()
+    recognizers: tuple[Recogniser, ...] = ()
+    ner: tuple[str, ...] = ()
     memo_size: int = 100_000

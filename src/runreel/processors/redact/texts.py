@@ -27,6 +27,7 @@ class Texts:
 
     def __init__(self, tokens: Tokens, settings: RedactSettings, search: Search) -> None:
         self._tokens = tokens
+        self.words = bool(settings.recognizers or settings.ner)
         self._search = search
         version = f"{RULES_VERSION} {settings!r}"
         self._memo: Memo[Edits] = Memo(settings.memo_size, version)
