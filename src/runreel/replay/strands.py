@@ -48,13 +48,18 @@ def untangled(
     `calls_of` returns the tool calls (parts of messages) that the answer of a model call asked for.
     """
     strands, above = _strands(entries, calls_of), _Above({step.seq: step for step in steps}, entries)
-    if not _group({id(strand): strand for strand in strands.values()}.values()) and not above.any_at_once():
+    talks_at_once = _group({id(strand): strand for strand in strands.values()}.values())
+    spans_at_once = above.any_at_once()
+    if not talks_at_once and not spans_at_once:
         return tuple(entries)
+
+    def chance(one: int, other: int) -> bool:
+        return _apart(strands.get(one), strands.get(other)) or (spans_at_once and above.at_once(one, other))
+
     out = []
     for entry in entries:
-        own = strands.get(entry.seq)
-        seen = {seq for seq in entry.after if not _apart(own, strands.get(seq)) and not above.at_once(entry.seq, seq)}
-        out.append(entry if len(seen) == len(entry.after) else replace(entry, after=frozenset(seen)))
+        seen = frozenset(seq for seq in entry.after if not chance(entry.seq, seq))
+        out.append(entry if len(seen) == len(entry.after) else replace(entry, after=seen))
     return tuple(out)
 
 
