@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.runreel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench lock clean
+.PHONY: help demo test check torture bench lock clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -28,6 +28,9 @@ check: $(STAMPS)/dev ## Lint, types, the import contract, the docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/docs
+
+torture: $(STAMPS)/dev ## Kill and starve the collector for long: 200 kills, outages of a minute
+	RUNREEL_KILLS=200 RUNREEL_OUTAGE_S=60 $(BIN)/python -m pytest -q tests/collector/test_durability.py tests/deploy/test_outages.py $(ARGS)
 
 bench: $(STAMPS)/dev ## Measure speed as ratios against stock alternatives; writes bench/results.json
 	$(BIN)/python bench/run.py $(ARGS)

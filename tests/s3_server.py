@@ -142,9 +142,18 @@ class Faults:
         self.answer: bytes | None = None
         self.connections = 0
         self._hung = threading.Event()
+        self._open: set[socket.socket] = set()
         self._server = socket.create_server(("127.0.0.1", 0))
         self.endpoint = f"http://127.0.0.1:{self._server.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def drop(self) -> None:
+        """Break what is connected: a server that goes away does, too. What hangs is let go."""
+        self._hung.set()
+        self._hung = threading.Event()
+        for one in list(self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """End it; what hangs is let go."""
@@ -163,6 +172,13 @@ class Faults:
             threading.Thread(target=self._one, args=(client,), daemon=True).start()
 
     def _one(self, client: socket.socket) -> None:
+        self._open.add(client)
+        try:
+            self._serve(client)
+        finally:
+            self._open.discard(client)
+
+    def _serve(self, client: socket.socket) -> None:
         with client:
             if self.mode == "refuse":
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")

@@ -1,5 +1,6 @@
 """Acknowledged means durable: what a client was told is stored survives `kill -9` at any moment."""
 
+import os
 import random
 import signal
 import socket
@@ -13,7 +14,7 @@ from runreel.components import open_database, open_runs
 from runreel.spool import ledger
 from serve_kit import Nursery, end
 
-KILLS = 20
+KILLS = int(os.environ.get("RUNREEL_KILLS", "20"))
 KILLS_WITHOUT = 5
 
 
