@@ -1,8 +1,10 @@
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from otlp_build import ROOT, TID, agent, answer, call, llm, msg, span, tool
+from runreel.runs.assemble import assemble
 from runreel.runs.identity import group
 from runreel.values import Run, Span, Value
 from span_kit import capture, captured_run, counts, make_span, of_kind, runs_of, spans_of
@@ -160,6 +162,33 @@ def test_spans_side_by_side_from_two_instrumentations_count_once() -> None:
     (run,) = runs_of([*framework(), side])
 
     assert counts(run) == (1, 0)
+
+
+def beside(outer: dict[str, Value], inner: dict[str, Value], **fields: object) -> Run:
+    """Two spans of one call, one in the other's time, both below the agent."""
+    root, first = framework(**outer)
+    below = {"trace_id": TID, "parent_id": "00000000000000a1", "span_id": "00000000000000b2"}
+    second = make_span(inner, start_ns=3_000, end_ns=7_000, scope="client", resource=HERE, **below, **fields)
+    return assemble([root, replace(first, status=second.status), second], [])
+
+
+def test_of_spans_side_by_side_the_one_that_stands_has_the_others_content_too() -> None:
+    bare = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.id": "r1"}
+
+    run = beside({"gen_ai.response.id": "r1", "gen_ai.request.temperature": 0.5}, bare)
+
+    (step,) = [one for one in run.steps if one.kind == "llm" and one.shadowed_by is None]
+    assert step.keys[0].span_id == "00000000000000b2"
+    assert (step.output.state, step.fields["params"]) == ("whole", {"temperature": 0.5})
+
+
+def test_of_two_failures_side_by_side_the_one_without_content_is_the_others() -> None:
+    failed = {"gen_ai.operation.name": "chat", "error.type": "not_found_error"}
+
+    one = beside({"error.type": "NotFoundError"}, {**failed, "gen_ai.request.model": "m"}, status=2)
+    two = beside({"error.type": "NotFoundError"}, {**failed, "gen_ai.request.model": "other"}, status=2)
+
+    assert (counts(one), counts(two)) == ((1, 0), (2, 0))
 
 
 def test_tool_spans_side_by_side_from_two_instrumentations_count_once() -> None:

@@ -7,11 +7,14 @@ same answer to the same last message.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from runreel.canonical import canonical
 from runreel.runs.draft import Draft
 from runreel.semconv.messages import arguments
 from runreel.semconv.reading import Reading
+from runreel.semconv.registry import fields_of
 from runreel.semconv.view import Found, Memo
 from runreel.values import Span, Value
 
@@ -86,7 +89,9 @@ def beside(drafts: Sequence[Draft], memo: Memo) -> None:
     one call the outer one stands.
     """
     for outer, inner in _pairs([one for one in drafts if one.kind == "llm"]):
-        if outer.span is None or inner.span is None or not same_words(outer.reading, inner.reading, memo):
+        if outer.span is None or inner.span is None:
+            continue
+        if not same_words(outer.reading, inner.reading, memo) and not _failed_alike(outer, inner):
             continue
         apart = outer.span.key.trace_id != inner.span.key.trace_id
         if apart and not same_call(outer.span, outer.reading, inner.span, inner.reading, memo):
@@ -95,9 +100,20 @@ def beside(drafts: Sequence[Draft], memo: Memo) -> None:
             inner.parent = outer
         elif inner.counts and outer.counts:
             outer.shadowed_by = inner
+            complete(inner, outer)
     for outer, inner in _pairs([one for one in drafts if one.kind == "tool"]):
         if inner.counts and outer.counts and _same_tool_call(outer, inner):
             inner.shadowed_by = outer
+
+
+def _failed_alike(outer: Draft, inner: Draft) -> bool:
+    """Say whether a failed model span without content is the inner view of another one that failed around it."""
+    if outer.reading.error is None or inner.reading.error is None or inner.input.state != "absent":
+        return False
+    assert outer.span is not None
+    assert inner.span is not None
+    asked = outer.fields.get("model_requested") or outer.fields.get("model")
+    return bool(asked) and asked == inner.fields.get("model_requested") and inside(outer.span, inner.span)
 
 
 def _pairs(drafts: Sequence[Draft]) -> Iterator[tuple[Draft, Draft]]:
@@ -129,3 +145,37 @@ def _same_tool_call(outer: Draft, inner: Draft) -> bool:
         return outer.call_id == inner.call_id
     whole = outer.input.state == inner.input.state == "whole"
     return whole and outer.input.value == inner.input.value and outer.output.value == inner.output.value
+
+
+# --- what a double adds ---------------------------------------------------------------------------------------------
+
+
+def complete(inner: Draft, outer: Draft) -> None:
+    """Give the step that stands for the call what only its double recorded."""
+    told = inner.input.state != "whole" and outer.input.state == "whole"
+    if told:
+        inner.input = outer.input
+    if inner.output.state != "whole" and outer.output.state == "whole":
+        inner.output = outer.output
+    if inner.definitions.state != "whole" and outer.definitions.state != "absent":
+        inner.definitions = outer.definitions
+    for key, value in outer.fields.items():
+        if inner.fields.get(key) in (None, {}) and key != "instrumentation":
+            inner.fields[key] = value
+    if told:
+        _complete_params(inner, outer)
+    error, other = inner.reading.error, outer.reading.error
+    if error is not None and not error.message and other is not None and other.message:
+        inner.reading = replace(inner.reading, error=other)
+
+
+def _complete_params(inner: Draft, outer: Draft) -> None:
+    """Of two spans around one SDK's call both saw the request; a framework may name what it did not send."""
+    params, more = inner.fields.get("params"), outer.fields.get("params")
+    if not isinstance(params, Mapping) or not isinstance(more, Mapping):
+        return
+    same = outer.reading.dialect == inner.reading.dialect
+    inner.fields["params"] = {**{name: one for name, one in more.items() if same or name in _DECLARED}, **params}
+
+
+_DECLARED: Final = frozenset(one.name.removeprefix("params.") for one in fields_of("llm")) | {"stop_sequences"}

@@ -6,13 +6,11 @@ two nested spans of one tool call (MCP below a framework) the outer one stands, 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
 from runreel.runs.copies import Settled
-from runreel.runs.doubles import same_call, same_words
+from runreel.runs.doubles import complete, same_call, same_words
 from runreel.runs.draft import Draft
-from runreel.semconv.registry import fields_of
 from runreel.semconv.view import Found, Memo
 from runreel.values import Span
 
@@ -98,7 +96,7 @@ def shadow(drafts: Sequence[Draft], memo: Memo) -> None:
                     below.setdefault(outer, []).append(inner)
                 if _same_model_call(outer, inner, memo) or (direct and _nothing_against(outer, inner, memo)):
                     outer.shadowed_by = inner
-                    _complete(inner, outer)
+                    complete(inner, outer)
             elif inner.kind in ("tool", "retrieval") and _same_inner_call(outer, inner):
                 inner.shadowed_by = outer
                 break
@@ -157,34 +155,3 @@ def _same_inner_call(outer: Draft, inner: Draft) -> bool:
 
 def _same_value(outer: Found, inner: Found) -> bool:
     return inner.state == "absent" or outer.state == "absent" or outer.value == inner.value
-
-
-def _complete(inner: Draft, outer: Draft) -> None:
-    """Give the step that stands for the call what only its double recorded."""
-    told = inner.input.state != "whole" and outer.input.state == "whole"
-    if told:
-        inner.input = outer.input
-    if inner.output.state != "whole" and outer.output.state == "whole":
-        inner.output = outer.output
-    if inner.definitions.state != "whole" and outer.definitions.state != "absent":
-        inner.definitions = outer.definitions
-    for key, value in outer.fields.items():
-        if inner.fields.get(key) in (None, {}) and key != "instrumentation":
-            inner.fields[key] = value
-    if told:
-        _complete_params(inner, outer)
-    error, other = inner.reading.error, outer.reading.error
-    if error is not None and not error.message and other is not None and other.message:
-        inner.reading = replace(inner.reading, error=other)
-
-
-def _complete_params(inner: Draft, outer: Draft) -> None:
-    """Of two spans around one SDK's call both saw the request; a framework may name what it did not send."""
-    params, more = inner.fields.get("params"), outer.fields.get("params")
-    if not isinstance(params, Mapping) or not isinstance(more, Mapping):
-        return
-    same = outer.reading.dialect == inner.reading.dialect
-    inner.fields["params"] = {**{name: one for name, one in more.items() if same or name in _DECLARED}, **params}
-
-
-_DECLARED: Final = frozenset(one.name.removeprefix("params.") for one in fields_of("llm")) | {"stop_sequences"}

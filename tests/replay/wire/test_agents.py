@@ -70,9 +70,11 @@ def test_recorded_vectors_are_given_again(replayed, how):
     assert (result.verdict, sum(result.answered.values())) == ("same", 3)
 
 
-@pytest.mark.parametrize(("api", "shape"), [("anthropic", "plain"), ("gemini", "plain"), ("responses", "stream")])
+@pytest.mark.parametrize(
+    ("api", "shape"), [("anthropic", "plain"), ("anthropic", "stream"), ("gemini", "plain"), ("responses", "stream")]
+)
 def test_what_openinference_recorded_of_an_agent_replays_as_well(replayed, api, shape):
-    result, _, ran = replayed(api, "sync", shape, of=f"openinference-{api}")
+    result, _, ran = replayed(api, "sync", shape, of=f"openinference-{api}-{shape}")
 
     assert [(one.type, one.recorded, one.path) for one in result.divergences] == []
     assert (result.verdict, result.ended, ran) == ("same", "returned", False)
