@@ -13,12 +13,11 @@ import secrets
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from runreel.component import Exporter
 from runreel.errors import PermanentError, RetryableError, StoreError
 from runreel.spool import ledger as ledgers
 from runreel.spool import records, segments
@@ -366,25 +365,6 @@ class Spool:
         half.rename(target)
         segments.flush_folder(target.parent)
         return True
-
-
-def drain(spool: Spool, exporters: Sequence[Exporter], say: Callable[[str], object]) -> int:
-    """Store everything that waits, in order; return how many batches were. Batches that no store will ever take are
-    set aside. Raises RetryableError where a store does not take them now: they stay."""
-    stored = 0
-    while spool.waiting()[0]:
-        (entry,) = spool.take(most_rows=1, most_bytes=1)
-        try:
-            batch = spool.load(entry)
-            for exporter in exporters:
-                exporter.export(batch)
-        except PermanentError as error:
-            say(f"a batch of the spool was set aside: {error}")
-            spool.finish([entry], [entry])
-        else:
-            spool.finish([entry])
-            stored += 1
-    return stored
 
 
 def _name(file: Path) -> str:
