@@ -1,4 +1,4 @@
-"""Works a spool off without a collector: whoever opens the stores of a data folder finds everything acknowledged there."""
+"""Works a spool off without a collector: who opens the stores of a data folder finds all that was acknowledged."""
 
 from collections.abc import Callable, Sequence
 
