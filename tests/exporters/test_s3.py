@@ -12,7 +12,7 @@ from minio import Minio
 
 from runreel.errors import CorruptError, NotFoundError, PermanentError, RetryableError, StoreError
 from runreel.exporters import s3
-from runreel.exporters.blobs import BlobsExporter
+from runreel.exporters.blobs import BlobsExporter, unpack
 from runreel.exporters.s3 import S3Blobs, S3Settings
 from runreel.values import SplitBatch
 from s3_server import ACCESS_KEY, READER_KEY, SECRET_KEY, Faults, Server, seaweedfs
@@ -328,3 +328,24 @@ def test_the_exporter_puts_many_parts_side_by_side_and_says_what_failed(settings
         exporter.export(SplitBatch("default", parts=(part(b"one more of them"),)))
     exporter.shutdown()
     exporter.shutdown()
+
+
+def test_an_audit_gets_every_object_below_the_prefix_as_it_is_stored(settings: S3Settings) -> None:
+    ours, theirs = S3Blobs(replace(settings, prefix="ours")), S3Blobs(replace(settings, prefix="theirs"))
+    datas = [b"one" * 100, b"two" * 100]
+    for data in datas:
+        ours.put("acme", hashlib.sha256(data).hexdigest(), data, "text/plain")
+    theirs.put("acme", hashlib.sha256(b"three").hexdigest(), b"three", "text/plain")
+
+    found = dict(ours.every())
+
+    assert sorted(unpack(packed) or b"" for packed in found.values()) == sorted(datas)
+    assert all(name.startswith(f"{settings.endpoint}/{settings.bucket}/ours/acme/sha256/") for name in found)
+
+
+def test_of_a_bucket_that_does_not_exist_an_audit_gets_nothing_and_of_a_store_that_is_down_an_error(
+    settings: S3Settings,
+) -> None:
+    assert list(S3Blobs(settings).every()) == []
+    with pytest.raises(StoreError, match=r"cannot read what is stored in http://127\.0\.0\.1:1/"):
+        list(S3Blobs(replace(settings, endpoint="http://127.0.0.1:1")).every())

@@ -116,3 +116,15 @@ def test_what_is_not_there_is_no_clean_scan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("value", "like"), [("Dana\t7", "aaaa 0"), ("é" * 40, "a" * 23 + "…"), ("", "")])
 def test_a_shape_has_no_letter_and_no_digit_of_the_value(value: str, like: str) -> None:
     assert shape(value) == like
+
+
+def test_objects_are_read_as_files_are(tmp_path: Path) -> None:
+    packed = zstandard.ZstdCompressor().compress(f"{MAIL} {MAIL}".encode() + b" and on" * 50)
+
+    report = Scan(redactor().edits, [MAIL]).run([tmp_path], [("http://s3/bucket/a.zst", packed)])
+
+    inside = {(one.rule, one.place, one.times) for one in report.found if one.place.endswith("(inside)")}
+    assert inside == {
+        ("EMAIL", "http://s3/bucket/a.zst (inside)", 2),
+        ("canary 1 (plain)", "http://s3/bucket/a.zst (inside)", 2),
+    }

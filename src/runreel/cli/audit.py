@@ -49,18 +49,19 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Scan. Returns 0 where nothing was found, 2 where something was, 1 where the scan could not see everything."""
-    from runreel.components import redact_settings
+    from runreel.components import open_blobs, redact_settings
     from runreel.govern.audit import Scan
     from runreel.processors.redact import Redactor, TenantKey
 
     canaries = _canaries(args)
     where = common.place(args)
-    roots, left_out = _roots(where)
+    roots = _roots(where)
+    stored = open_blobs(where) if where.blobs is not None and where.blobs.kind != "files" else None
+    objects = getattr(stored, "every", tuple)
     # No token is made of what is found, so any key will do: the tenant's stays where it is.
     redactor = Redactor(TenantKey("", bytes(32)), redact_settings(where.processors.get("redact", {})))
     common.say(f"reading {', '.join(map(str, [*roots, *args.paths]))}")
-    report = Scan(redactor.edits, canaries, args.witness).run([*roots, *args.paths])
-    report.left_out = [*left_out, *report.left_out]
+    report = Scan(redactor.edits, canaries, args.witness).run([*roots, *args.paths], objects())
     found = [one for one in report.found if not {*one.rule.split("+")} <= {*args.ignore}]
     blind = [*report.unseen, *(name for name, seen in report.witnesses.items() if not seen)]
     code = 2 if found else 1 if blind else 0
@@ -89,21 +90,17 @@ def _canaries(args: argparse.Namespace) -> list[str]:
     return given
 
 
-def _roots(where: Place) -> tuple[list[Path], list[str]]:
-    """Return the folders to read, and what holds data of ours and is not read."""
+def _roots(where: Place) -> list[Path]:
+    """Return the folders to read."""
     if where.collector is not None:
         raise UsageError("a scan reads files: run it on the machine of the collector, with --home")
     roots = [where.home.absolute()]
     if where.store is not None:
         roots.append(where.store.absolute())
-    left_out: list[str] = []
-    if where.blobs is not None:
-        path = where.blobs.settings.get("path") if where.blobs.kind == "files" else None
-        if path is not None:
-            roots.append(Path(str(path)).absolute())
-        elif where.blobs.kind != "files":
-            left_out.append(f"blobs in {where.blobs.kind}: copy them to a folder, and name it")
-    return [one for one in roots if not any(one != other and one.is_relative_to(other) for other in roots)], left_out
+    path = where.blobs.settings.get("path") if where.blobs is not None and where.blobs.kind == "files" else None
+    if path is not None:
+        roots.append(Path(str(path)).absolute())
+    return [one for one in roots if not any(one != other and one.is_relative_to(other) for other in roots)]
 
 
 def _document(report: "Report", found: Sequence["Found"], blind: Sequence[str]) -> dict[str, Any]:

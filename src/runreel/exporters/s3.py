@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -187,6 +187,17 @@ class S3Blobs:
             raise StoreError(self._why("use it", error)) from None
         if found != b"check":
             raise StoreError(self._why("use it", ValueError("it gave back other bytes than it was given")))
+
+    def every(self) -> Iterator[tuple[str, bytes]]:
+        """Yield every object below the prefix as it is stored, with its name: for an audit. Raises StoreError."""
+        try:
+            for found in self._client.list_objects(self._bucket, self._prefix, recursive=True):
+                name = found.object_name
+                if name:
+                    yield f"{self._where}/{name}", self._read(name)
+        except (S3Error, urllib3.exceptions.HTTPError, InvalidResponseError) as error:
+            if not (isinstance(error, S3Error) and error.code == "NoSuchBucket"):  # no bucket: nothing is stored yet
+                raise StoreError(self._why("read what is stored", error)) from None
 
     def close(self) -> None:
         """Close the connections. Safe twice."""

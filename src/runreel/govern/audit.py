@@ -8,8 +8,8 @@ nothing. What it finds it never shows.
 import re
 import secrets
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -68,29 +68,36 @@ class Scan:
         self._witnesses = {f"witness {place}": forms.forms(value) for place, value in enumerate(witnesses, 1)}
         self._given = [*canaries]
 
-    def run(self, roots: Sequence[Path]) -> Report:
-        """Prove that the scan sees, then read every file below the roots. Raises StoreError where a root is not there
-        or a file cannot be read."""
+    def run(self, roots: Sequence[Path], objects: Iterable[tuple[str, bytes]] = ()) -> Report:
+        """Prove that the scan sees, then read every file below the roots, and what else is stored as objects (name and
+        bytes). Raises StoreError where a root is not there or a file cannot be read."""
         report = Report(witnesses=dict.fromkeys(self._witnesses, False))
         self._prove(report)
         counts: dict[tuple[str, str], Found] = {}
-        for root in roots:
-            for place, data, is_frame in self._contents(root, report):
-                report.files += not is_frame
-                report.frames += is_frame
-                report.bytes += len(data)
-                for one in self._in(place, data):
-                    key = one.rule, one.place
-                    known = counts.get(key)
-                    counts[key] = one if known is None else Found(*key, known.length, known.shape, known.times + 1)
-                for name, needles in self._witnesses.items():
-                    report.witnesses[name] = report.witnesses[name] or any(
-                        needle in data for needle in needles.values()
-                    )
+        for place, data, is_frame in self._everything(roots, objects, report):
+            report.files += not is_frame
+            report.frames += is_frame
+            report.bytes += len(data)
+            for one in self._in(place, data):
+                key = one.rule, one.place
+                known = counts.get(key)
+                counts[key] = one if known is None else replace(known, times=known.times + one.times)
+            for name, needles in self._witnesses.items():
+                seen = any(needle in data for needle in needles.values())
+                report.witnesses[name] = report.witnesses[name] or seen
         report.found = [counts[key] for key in sorted(counts)]
         return report
 
     # --- reading ----------------------------------------------------------------------------------------------------
+
+    def _everything(
+        self, roots: Sequence[Path], objects: Iterable[tuple[str, bytes]], report: Report
+    ) -> Iterator[tuple[str, bytes, bool]]:
+        for root in roots:
+            yield from self._contents(root, report)
+        for name, data in objects:
+            yield name, data, False
+            yield from ((f"{name} (inside)", opened, True) for opened in frames(data))
 
     def _contents(self, root: Path, report: Report) -> Iterator[tuple[str, bytes, bool]]:
         if not root.exists():
