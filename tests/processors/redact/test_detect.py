@@ -32,6 +32,21 @@ def test_findings_equal_those_of_stock_presidio(regions: tuple[str, ...], hypers
     assert total > 800
 
 
+@pytest.mark.slow
+def test_four_thousand_findings_equal_those_of_stock_presidio() -> None:
+    detector = Detector(regions=EIGHT)
+    total = beyond_ascii = 0
+
+    for text in corpus(seed=11, count=1500):
+        expected = stock(text, EIGHT)
+        assert found(detector, text) == expected, text
+        total += len(expected)
+        beyond_ascii += 0 if text.isascii() else len(expected)
+
+    assert total >= 4000
+    assert beyond_ascii > 1000
+
+
 def test_findings_in_long_texts_equal_those_of_stock_presidio() -> None:
     detector = Detector()
     rng = random.Random(3)

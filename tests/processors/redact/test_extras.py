@@ -75,3 +75,8 @@ def test_tables_of_numbers_stay(text: str) -> None:
 def test_what_stands_behind_a_channel_is_a_phone_number_of_any_country(text: str) -> None:
     assert "<PHONE_" in redact(text.format("4915112345679"))
     assert "11234567" not in redact(text.format("4915112345679"))
+
+
+def test_an_address_at_a_domain_of_ones_own_goes() -> None:
+    assert "<EMAIL_" in redact("mail dana.fields@corp.internal, ok")
+    assert redact("a@b.unknowndomain") == "a@b.unknowndomain"

@@ -17,6 +17,7 @@ from runreel.processors.redact.suppress import context
         "9.5135076986687306", "-0.4242424242424242",
         "110bcd25-a55d-453a-8046-1297901ea002", "id 20255501-4300-4000-8000-202555014300",
         "ISBN 978-3-16-148410-0", "ISBN-13: 978 0 306 40615 7",
+        "invoice 2026-003621", "case 2025-012345",  # numbers of a year
         "123456780", "order 987654321",  # nine digits without a word that says what they are
     ],
 )  # fmt: skip

@@ -32,6 +32,7 @@ _BROKEN_CARD = re.compile(
 _ISSUERS = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|4[4-9]|5)|35(?:2[89]|[3-8])|62")
 _CHANNEL_NUMBER = re.compile(rf"(?<![A-Za-z])(?:{_CHANNELS}):(?://)?(\+?\d{{7,15}})(?!\d)", re.IGNORECASE)
 _DASHED_SSN = re.compile(r"(?<![\w-])(?!000|666)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
+_OWN_DOMAINS = (".internal", ".intranet", ".corp", ".lan", ".local", ".localdomain")  # no public suffix, and people
 _HEX = re.compile("[0-9A-Fa-f]{2}")
 _SCORE = 0.5
 _NEAR = 40  # characters from the end of a hit that a pattern may look at
@@ -81,7 +82,8 @@ def addresses(text: str, signs: Iterable[tuple[int, int]], judged: Container[int
         start = at - len(before[0].lstrip(".+'-"))
         if text[start - 1 : start] == "%" and _HEX.match(text, start):  # `email%3Ddana@...`
             start += 2
-        if start < at and (end in judged or has_public_suffix(text[at + 1 : end])):
+        domain = text[at + 1 : end]
+        if start < at and (end in judged or domain.lower().endswith(_OWN_DOMAINS) or has_public_suffix(domain)):
             yield Finding("EMAIL", start, end, _SCORE)
 
 

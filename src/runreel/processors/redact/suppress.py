@@ -19,6 +19,7 @@ _SSN_BEFORE = re.compile(r"(?<![a-z])(?:ssns?|social|security|itin|tin)(?![a-z])
 _BOOK_BEFORE = re.compile(r"\bIS[BS]N(?:-?1[03])?[\s:]{0,4}[0-9 -]{0,20}\Z", re.IGNORECASE)
 _UUID = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Za-z])")
 _DECIMAL = re.compile(r"(?<![\d.,])[-+]?\d+\.\d+(?:[eE][-+]?\d+)?(?![\d.])")
+_DATED = re.compile(r"(?:19|20)\d\d-\d{6}")  # `2026-003621`: an invoice; nobody writes ten digits of a phone so
 _EPOCH = re.compile(r"1\d{9}(?:\d{3}){0,3}")  # seconds to nanoseconds, 2001 to 2033
 _NEAR = 64
 _HEX_OR_DASH = frozenset("0123456789abcdefABCDEF-")
@@ -108,6 +109,8 @@ def _phone(text: str, found: Finding, _: Context) -> str:
         return "time"
     if number := _in_number(text, found):
         return number
+    if _DATED.fullmatch(text, found.start, found.end):
+        return "number of a year"
     before = text[max(0, found.start - _NEAR) : found.start].upper()
     return "ISBN" if "IS" in before and _BOOK_BEFORE.search(before) is not None else ""
 
