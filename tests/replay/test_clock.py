@@ -126,3 +126,19 @@ def test_the_clock_brings_no_test_framework_into_the_agents_process():
         except ModuleNotFoundError:
             raise AssertionError("pytest cannot be imported any more")
     """)
+
+
+def test_a_forked_process_has_a_clock_that_moves_also_where_a_thread_was_moving_it():
+    run_python(f"""
+        import os, time
+        from runreel.replay.clock import Clock
+        clock = Clock({START})
+        clock.start()
+        with clock._lock:
+            pid = os.fork()
+            if not pid:
+                time.sleep(5)
+                os._exit(int(clock.now_ns != {START // 1000 * 1000} + 5_000_000_000))
+        assert os.waitpid(pid, 0)[1] == 0
+        assert clock.now_ns == {START // 1000 * 1000}
+    """)

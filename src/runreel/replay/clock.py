@@ -5,6 +5,7 @@ time stays real, so that deadlines work and do not fire falsely. Sleeping moves 
 """
 
 import datetime as dt
+import os
 import sys
 import threading
 import time
@@ -43,6 +44,11 @@ class Clock:
         self._traveller.shift(dt.timedelta(microseconds=self._now_us))
         when_imported("time", self._patch_sleep)
         when_imported("asyncio.tasks", self._patch_async_sleep)
+        os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        """A thread that the forked process does not have may have held the lock."""
+        self._lock = threading.Lock()
 
     def reach(self, time_ns: int) -> None:
         """Move the clock on to a time; it never goes back."""
