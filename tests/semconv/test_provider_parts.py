@@ -31,6 +31,23 @@ from runreel.values import Value
             {"fileData": {"mimeType": "application/pdf", "fileUri": "gs://b/f.pdf"}},
             {"type": "uri", "modality": "document", "mime_type": "application/pdf", "uri": "gs://b/f.pdf"},
         ),
+        # Anthropic: images and documents have a source
+        (
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+            {"type": "blob", "modality": "image", "mime_type": "image/png", "content": "aGk="},
+        ),
+        (
+            {"type": "image", "source": {"type": "url", "url": "https://e.example.com/a.png"}},
+            {"type": "uri", "modality": "image", "uri": "https://e.example.com/a.png"},
+        ),
+        (
+            {"type": "document", "source": {"type": "file", "file_id": "file_1"}, "title": "t"},
+            {"type": "file", "modality": "document", "file_id": "file_1", "title": "t"},
+        ),
+        (
+            {"type": "document", "source": {"type": "text", "data": "hi"}},
+            {"type": "document", "source": {"type": "text", "data": "hi"}},
+        ),
         # Bedrock
         ({"text": "hi"}, {"type": "text", "content": "hi"}),
         (
