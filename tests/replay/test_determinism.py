@@ -140,6 +140,12 @@ def test_numpys_draws_are_told():
     assert ["random", numpy.random.random()] in told
     assert ["random", int(numpy.random.randint(10**6))] in told
     numpy.random.rand(3, 3)
+    rng = numpy.random.default_rng()
+    assert isinstance(rng, numpy.random.Generator)
+    assert ["random", rng.random()] in told
+    assert ["random", int(rng.integers(10**6))] in told
+    assert numpy.random.default_rng(rng) is rng
+    assert numpy.random.default_rng(5).random() == numpy.random.Generator(numpy.random.PCG64(5)).random()
     """
     )
 

@@ -26,6 +26,7 @@ _LONGEST = 128  # characters of a text, bytes of a draw from the system
 _DRAWS = ("random", "uniform", "triangular", "gauss", "normalvariate", "expovariate", "betavariate", "paretovariate")
 _PICKS = ("randint", "randrange", "choice", "choices", "sample", "randbytes")
 _NUMPY = ("random", "rand", "randn", "randint", "random_sample", "uniform", "normal", "choice")
+_GENERATOR = ("random", "integers", "uniform", "normal", "standard_normal", "choice")
 _UUIDS = ("uuid1", "uuid4", "uuid6", "uuid7", "uuid8")
 
 
@@ -167,6 +168,16 @@ def _numpy(told: _Told, seed: int, module: ModuleType) -> None:
         return found if not isinstance(found, list) or not any(isinstance(one, list) for one in found) else None
 
     _wrap(module, _NUMPY, told, "random", plain)
+    methods = {name: told.wrap(getattr(module.Generator, name), "random", plain) for name in _GENERATOR}
+    generator: Any = type("Generator", (module.Generator,), {**methods, "__module__": module.Generator.__module__})
+    original = module.default_rng
+
+    @functools.wraps(original)
+    def default_rng(seed: Any = None) -> Any:
+        made = original(seed)
+        return made if made is seed else generator(made.bit_generator)
+
+    module.default_rng = default_rng  # type: ignore[attr-defined]
 
 
 def _wrap(
