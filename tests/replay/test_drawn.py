@@ -78,10 +78,15 @@ def test_ids_in_the_same_places_unify_and_in_other_places_do_not(ids):
 
 
 def test_random_numbers_and_bytes_stand_for_the_recorded_ones():
-    state = drawn(("random", 0.25), ("random", 17), ("bytes", "deadbeef"))
+    state = drawn(("random", 0.25), ("random", 171717), ("bytes", "deadbeef"))
 
-    assert same({"p": 0.75, "n": 4, "nonce": "cafe0123"}, {"p": 0.25, "n": 17, "nonce": "deadbeef"}, state)
+    assert same({"p": 0.75, "n": 424242, "nonce": "cafe0123"}, {"p": 0.25, "n": 171717, "nonce": "deadbeef"}, state)
     assert not same({"p": 0.75}, {"p": 0.26}, state)
+
+
+@pytest.mark.parametrize(("kind", "value", "was"), [("random", 3, 5), ("random", "ab", "cd"), ("random", True, False)])
+def test_what_is_in_any_request_is_taken_for_no_draw(kind, value, was):
+    assert not same({"count": was}, {"count": value}, drawn((kind, value)))
 
 
 def iso(seconds):

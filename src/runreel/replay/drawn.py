@@ -27,7 +27,7 @@ _PIECE: Final = re.compile(
 _BEFORE_NS: Final = 2_000_000_000
 _AFTER_NS: Final = 60_000_000_000
 _UNITS: Final = (1_000_000_000, 1_000_000, 1_000, 1)  # seconds, milli, micro, nano: how many nanoseconds one is
-_LEAST_RANDOM: Final = 4  # characters: shorter ones are in any text
+_LEAST_RANDOM: Final = 4  # characters or digits: what is shorter is in any text
 
 
 class Piece(NamedTuple):
@@ -200,4 +200,6 @@ def _forms(kind: str, value: Value) -> tuple[str | float, ...]:
         return str(made), made.hex, made.urn, made.int
     if isinstance(value, str):
         return (value.lower(),) if len(value) >= _LEAST_RANDOM else ()
-    return (value,) if isinstance(value, int | float) and not isinstance(value, bool) else ()
+    # A small number is in any request: one that a die showed must not stand for a count that was changed.
+    telling = isinstance(value, int | float) and not isinstance(value, bool) and len(str(abs(value))) >= _LEAST_RANDOM
+    return (value,) if telling else ()
