@@ -200,6 +200,7 @@ def _forms(kind: str, value: Value) -> tuple[str | float, ...]:
         return str(made), made.hex, made.urn, made.int
     if isinstance(value, str):
         return (value.lower(),) if len(value) >= _LEAST_RANDOM else ()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ()
     # A small number is in any request: one that a die showed must not stand for a count that was changed.
-    telling = isinstance(value, int | float) and not isinstance(value, bool) and len(str(abs(value))) >= _LEAST_RANDOM
-    return (value,) if telling else ()
+    return (value,) if len(str(abs(value))) >= _LEAST_RANDOM else ()
