@@ -163,3 +163,22 @@ def test_shutdown_is_safe_twice_and_without_start(tmp_path: Path, vault: Vault) 
     vault.shutdown()
     vault.shutdown()
     Vault(tmp_path / "never" / FILE).shutdown()
+
+
+def test_values_can_be_forgotten_at_once_by_token_or_tenant(vault: Vault) -> None:
+    vault.export(batch("<A_00000000>", "<B_00000000>", "<C_00000000>", body=b"find-me-if-you-can" * 50))
+    vault.export(batch("<A_00000000>", tenant="other", body=b"of another"))
+
+    assert vault.forget("acme", ["<A_00000000>", "<Z_00000000>"]) == 1
+    assert bodies(vault, "<A_00000000>") == []
+    assert vault.forget("acme") == 2
+    assert b"find-me" not in vault.path.read_bytes()
+    assert bodies(vault, "<A_00000000>", "other") == [b"of another"]
+
+
+def test_what_cannot_be_forgotten_is_said(vault: Vault) -> None:
+    with sqlite3.connect(vault.path) as other:
+        other.execute("DROP TABLE sealed")
+
+    with pytest.raises(StoreError, match="cannot be written"):
+        vault.forget("acme")

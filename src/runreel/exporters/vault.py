@@ -125,6 +125,21 @@ class Vault:
             raise StoreError(f"the vault {self.path} cannot be read: {type(error).__name__}") from None
         return [Sealed(*row) for row in found]
 
+    def forget(self, tenant: str, tokens: Sequence[str] | None = None) -> int:
+        """Forget the values of these tokens at once, of all of a tenant's where none are named; return how many there
+        were. No byte of them stays in the file. Raises StoreError."""
+        try:
+            with self._transaction() as connection:
+                if tokens is None:
+                    return connection.execute("DELETE FROM sealed WHERE tenant = ?", (tenant,)).rowcount
+                gone = [
+                    connection.execute("DELETE FROM sealed WHERE tenant = ? AND token = ?", (tenant, token)).rowcount
+                    for token in tokens
+                ]
+                return sum(gone)
+        except sqlite3.Error as error:
+            raise StoreError(f"the vault {self.path} cannot be written: {type(error).__name__}") from None
+
     def accesses(self) -> Sequence[Access]:
         """Return who looked for what, latest first. Raises StoreError."""
         try:

@@ -10,7 +10,7 @@ from runreel.canonical.unify import DROPPED, whole_text
 from runreel.processors.redact import shapes
 from runreel.processors.redact.classes import Class, Pointer, Rule, leads_to
 from runreel.processors.redact.kept import Kept
-from runreel.processors.redact.places import Content, Path, Piece, Scalar, is_document, rewrite
+from runreel.processors.redact.places import Content, Node, Path, Piece, Scalar, is_document, rewrite
 from runreel.semconv import keys
 from runreel.semconv.secret_names import sensitive_key
 from runreel.semconv.secrets import MARKS
@@ -118,9 +118,10 @@ class _Record:
         self._means = means
         self._bags = bags
         self._index: dict[Path, str | None] | None = None
+        self._nodes: dict[str, list[Node]] = {}  # of texts that are gone through twice
         self._actions: dict[Path, Class] = {}
         self._before = _tokens(work.counts)
-        self._guarded: dict[Path, Class] = {}  # texts that are to be taken apart: what cannot be, goes whole
+        self._roots: dict[Path, Entries] = {}  # arguments and results of tools: what cannot be taken apart goes whole
         self.marks: list[str] = []
 
     # --- which class where ------------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class _Record:
             self._index = {}
             for base, bag in self._bags.items():
                 for name, value in bag.items():
-                    rewrite(value, (*base, *_path(name)), self._noted)
+                    rewrite(value, (*base, *_path(name)), self._noted, self._nodes)
         return self._index
 
     def _noted(self, path: Path, content: Content, _: int) -> None:
@@ -145,7 +146,7 @@ class _Record:
         return (*self.marks, *made)
 
     def has_actions(self) -> bool:
-        return bool(self._actions or self._guarded)
+        return bool(self._actions or self._roots)
 
     def tool(self, facts: Facts) -> None:
         """Apply what is declared of a tool to the span of a call."""
@@ -175,21 +176,8 @@ class _Record:
                 self._put(place, rule.kind)
 
     def _apply(self, root: Path, entries: Entries) -> None:
-        """Apply entries to one tool's arguments or result. A pointer also leads on from wherever a library has put the
-        value (`kwargs`, `structured_content`); one that keeps leads from the root alone."""
-        depth = len(root)
-        for kind, pointer in entries:
-            if not pointer:
-                self._put(root, kind)
-                continue
-            if kind != "keep":
-                self._guarded[root] = _stricter(kind, self._guarded.get(root))
-            for path in self.index:
-                if len(path) >= depth + len(pointer) and path[:depth] == root:
-                    around, rest = path[depth : -len(pointer)], path[-len(pointer) :]
-                    wrapped = kind != "keep" and all(step in _WRAPPERS or step.isdigit() for step in around)
-                    if (wrapped or not around) and leads_to(pointer, rest):
-                        self._put(path, kind)
+        """Apply entries to one tool's arguments or result."""
+        self._roots[root] = entries
 
     def _put(self, path: Path, kind: Class) -> None:
         self._actions[path] = _stricter(kind, self._actions.get(path))
@@ -216,7 +204,7 @@ class _Record:
             return None if kind is None else self._replacement(kind, path, content, depth)
 
         try:
-            return rewrite(value, root, decide)
+            return rewrite(value, root, decide, self._nodes)
         except Exception:  # noqa: BLE001 - whatever it was, the value is withheld; its text may be in the exception
             self._work.counts["redaction_failures"] += 1
             self.marks.append(f"withheld:{name}:redaction_failed")
@@ -224,16 +212,19 @@ class _Record:
 
     def _kind(self, path: Path, content: Content) -> Class | None:
         """Return the class that holds at a place: that of the nearest place around it that has one."""
-        if not self._actions and not self._guarded:
-            return None
+        nearest, kind = 0, None
+        broken = isinstance(content, Piece) and content.node.kind == "broken"
         for length in range(len(path), 0, -1):
-            kind = self._actions.get(path[:length])
-            if kind is not None:
-                return kind
-        if isinstance(content, Piece) and content.node.kind == "broken":
-            found = [kind for root, kind in self._guarded.items() if path[: len(root)] == root]
-            return max(found, key=_STRICTNESS.index, default=None)
-        return None
+            around = path[:length]
+            declared = self._actions.get(around)
+            if declared is not None and length >= nearest:
+                nearest, kind = length, _stricter(declared, kind if length == nearest else None)
+            for wanted, pointer in self._roots.get(around, ()):
+                depth = len(path) if broken and wanted != "keep" else _reach(wanted, pointer, path, length)
+                if depth >= max(nearest, 1):
+                    kind = _stricter(wanted, kind if depth == nearest else None)
+                    nearest = depth
+        return kind
 
     def _replacement(self, kind: Class, path: Path, content: Content, depth: int) -> str | None:
         if sensitive_key(path[-1]) is not None and kind != "drop":
@@ -273,6 +264,21 @@ class _Record:
         if kind == "regulated":
             return self._means.token("REGULATED", _canonical_text(content))
         return self._means.whole(text) or self._means.token("FIELD", text)
+
+
+def _reach(kind: Class, pointer: Pointer, path: Path, root: int) -> int:
+    """Return how many members of a path lead to the place that a pointer names, from a root of so many members on; 0
+    where the path does not go there.
+
+    A pointer also leads on from wherever a library has put the value (`kwargs`, `structured_content`); one that keeps
+    leads from the root alone.
+    """
+    for start in range(root, len(path) - len(pointer) + 1):
+        if leads_to(pointer, path[start : start + len(pointer)]):
+            return start + len(pointer)
+        if kind == "keep" or not pointer or not (path[start] in _WRAPPERS or path[start].isdigit()):
+            return 0
+    return 0
 
 
 def _tokens(counts: Counter[str]) -> int:
