@@ -76,6 +76,7 @@ class RedactConfig(Strict):
     profile: Literal["default", "presidio"] = "default"
     mask_private_addresses: bool = False
     token_digits: int = Field(default=8, ge=8, le=64)
+    allow: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
     scope: Literal["tenant", "run"] = "tenant"
     classes: Annotated[tuple[ClassConfig, ...], BeforeValidator(as_tuple)] = ()
     recognizers: Annotated[tuple[RecognizerConfig, ...], BeforeValidator(as_tuple)] = ()

@@ -168,3 +168,17 @@ def test_a_missing_list_of_suffixes_is_not_fetched(tmp_path: Path) -> None:
     assert done.stdout.strip() == "<EMAIL_"
     assert done.stderr == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_values_that_are_allowed_stay_wherever_they_stand() -> None:
+    lenient = redactor(allow=("support@example.com", "sk-test-51HxFAKE0000000000000000", "dummy-1"))
+    kept = [
+        "write to support@example.com", "key sk-test-51HxFAKE0000000000000000.", '{"password": "dummy-1"}',
+        '{"a": {"mail": "support@example.com"}}',
+    ]  # fmt: skip
+    span = Span(SpanKey("default", "1" * 32, "2" * 16), None, "x", 1, 2, attributes={"password": "dummy-1"})
+
+    assert [lenient.text(text) for text in kept] == kept
+    assert lenient.process(RawBatch("default", (span,))).spans[0].attributes == {"password": "dummy-1"}
+    assert "dana" not in lenient.text("dana.fields@example.com, support@example.com")
+    assert lenient.text('{"password": "dummy-2"}') == '{"password": "<SECRET:password>"}'

@@ -22,7 +22,8 @@ class RedactSettings:
         mask_private_addresses: Mask addresses of private networks too; loopback never is.
         token_digits: Hexadecimal digits of a token, 8 to 64.
         budget_s, budget_s_per_mb: CPU time that one value may take, and what a megabyte of it adds. A value that needs
-            more is withheld. Ordinary text needs 0.1 s per megabyte, a table of nothing but phone numbers 8 s.
+            more is withheld. Ordinary text needs 0.1 s per megabyte, a table of nothing but phone numbers 10 s.
+        allow: Values that stay wherever they stand alone: a published support address, the dummy key of a test.
         scope: Where the same value is the same token: in all runs of a tenant, or within a run (a trace) only.
         recognizers: What a user wants found beside the entities.
         ner: Of `ner.LABELS`: what a language model finds, which must be installed. Slow.
@@ -37,6 +38,7 @@ class RedactSettings:
     token_digits: int = 8
     budget_s: float = 5.0
     budget_s_per_mb: float = 60.0
+    allow: tuple[str, ...] = ()
     scope: Literal["tenant", "run"] = "tenant"
     classes: tuple[Rule, ...] = ()
     recognizers: tuple[Recogniser, ...] = ()

@@ -26,6 +26,7 @@ class Values:
     def __init__(self, texts: Texts, settings: RedactSettings, clock: Clock) -> None:
         self._texts = texts
         self._settings = settings
+        self._allowed = frozenset(settings.allow)
         self._clock = clock
 
     def text(self, text: str, name: str, counts: Counter[str]) -> str:
@@ -46,6 +47,8 @@ class Values:
         self, value: Value, name: str, counts: Counter[str], budget: Budget, announced: str | None = None
     ) -> Value:
         rule = sensitive_key(name) or announced
+        if isinstance(value, str) and value in self._allowed:
+            return value
         if rule is not None and not _is_schema(value):
             return _covered(value, rule, counts, lambda key: self._text(key, "", counts, budget))
         return self._plain_value(value, name, counts, budget)
@@ -118,6 +121,8 @@ class Values:
             edits: Edits = self._texts.secrets(text)
         else:
             edits = self._texts.edits(text, name, budget)
+        if edits and self._allowed:
+            edits = tuple(edit for edit in edits if text[edit.start : edit.end] not in self._allowed)
         for edit in edits:
             for label in edit.labels:
                 counts[label] += 1
