@@ -1,16 +1,18 @@
 """Says of tokens that broke a parser in the agent's code where they came from, and what to do."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runreel.canonical import dumps
+from runreel.canonical import SECRET_RE, TOKEN_RE, dumps
 from runreel.replay.cleaning import mask
 from runreel.replay.tape import Tape
 from runreel.replay.values import Divergence, Entry, Raised
 from runreel.semconv.secrets import strip_secrets
+from runreel.values import Run
 
+_PLACE = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)\n(.*)')
 _MAY_BE_PERSONAL = re.compile(r"\w@\w|[0-9]{6}")  # in code: an address or number that somebody has written into it
 ADVICE = (
     "the value was redacted when it was recorded. Record it as it is, with class `keep` for that tool, attribute or "
@@ -49,6 +51,26 @@ def divergence(tape: Tape, facts: Mapping[str, Any], answered: Sequence[int]) ->
         reason=sentence(facts, gave),
         advice=ADVICE,
     )
+
+
+def recorded_errors(run: Run | None) -> Iterator[Mapping[str, Any]]:
+    """Yield what the replay's own spans say of exceptions about tokens: those that the agent's libraries caught and
+    recorded are seen so under every Python."""
+    for step in run.steps if run is not None else ():
+        if step.error is None:
+            continue
+        found = TOKEN_RE.search(step.error.message) or SECRET_RE.search(step.error.message)
+        places = _PLACE.findall(step.error.stack)
+        if found and places:
+            file, line, function, source = places[-1]
+            yield {
+                "token": found[0],
+                "expression": source.strip(),
+                "file": file,
+                "line": int(line),
+                "function": function,
+                "error_type": step.error.type,
+            }
 
 
 def notes(tape: Tape, told: Sequence[Mapping[str, Any]], answered: Sequence[int]) -> list[str]:
