@@ -6,18 +6,19 @@ recorded order. A changed request is never given an old answer.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from runreel.canonical import Bindings, Mismatch, canonical
 from runreel.replay import divergences as told
 from runreel.replay import unifying
-from runreel.replay.compare import in_common, likeness
+from runreel.replay.compare import likeness
 from runreel.replay.drawn import Drawn, Trial
 from runreel.replay.masks import Mask, hide_all
 from runreel.replay.results import Results
-from runreel.replay.tape import Tape, parts_of
+from runreel.replay.standing_for import may_stand_for
+from runreel.replay.tape import Tape
 from runreel.replay.unifying import Call, Lenient, Rules, tokens_in
 from runreel.replay.values import Divergence, Entry, Nearest, OnDivergence, Returned, Streamed
 from runreel.replay.waiting import Waiting
@@ -25,8 +26,6 @@ from runreel.values import Kind, Value
 
 _MOST_NEAREST = 3
 _MOST_COMPARED = 64  # of the entries that a diverging call, or an ambiguous one, is compared with
-_MOST_LIKENED = 16  # of the messages that are not simply the same
-_LEAST_ALIKE = 0.5
 _Key = tuple[str, str, str, bytes]
 
 
@@ -43,7 +42,8 @@ class _Fit:
 class Matcher:
     """The state of one replay: what has been answered, what is bound, what diverged. Not thread-safe.
 
-    `coverage` names by step the boundary that was answered; `masked` counts the differences that each mask hid.
+    `coverage` names by step the boundary that was answered; `masked` counts the differences that each mask hid;
+    `places` says where among all that `finish` returns each of `divergences` is, and what came after the last one.
     """
 
     tape: Tape
@@ -58,6 +58,7 @@ class Matcher:
     divergences: list[Divergence] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
     calls: int = 0
+    places: dict[int, int] = field(default_factory=dict)
     _waiting: Waiting = field(init=False)
     _results: Results = field(init=False)
     _given: dict[int, None] = field(default_factory=dict)
@@ -248,7 +249,7 @@ class Matcher:
         if call.kind == "llm":
             if self._was_answered(call):
                 return None, False  # a request that was answered comes once more: it stands in no other's place
-            waiting = [entry for entry in waiting[:_MOST_COMPARED] if _may_stand_for(entry, call)]
+            waiting = [entry for entry in waiting[:_MOST_COMPARED] if may_stand_for(entry, call)]
         alike = {entry.seq: likeness(entry.request, call.request) for entry in self._near(call, waiting)}
 
         def distance(entry: Entry) -> tuple[bool, bool, float]:
@@ -325,16 +326,19 @@ class Matcher:
                 otherwise = entry.seq in self._results.told_otherwise
                 one = told.unstubbed(entry) if ran else told.missing(entry, told_otherwise=otherwise)
                 never.setdefault(end if noticed is None else noticed, []).append(one)
-        return tuple(self._all(never, came)), not_reached
+        return self._all(never, came), not_reached
 
-    def _all(self, never: Mapping[int, Sequence[Divergence]], came: set[int]) -> Iterator[Divergence]:
+    def _all(self, never: Mapping[int, Sequence[Divergence]], came: Set[int]) -> tuple[Divergence, ...]:
+        out: list[Divergence] = []
         for position, divergence in enumerate(self.divergences):
-            yield from never.get(position, ())
+            out += never.get(position, ())
+            self.places[position] = len(out)
             late = self._early.get(position)
             # Out of order is only what came before a call that came, too.
             if late is None or late & came:
-                yield self._settle(divergence)
-        yield from never.get(len(self.divergences), ())
+                out.append(self._settle(divergence))
+        self.places[len(self.divergences)] = len(out)
+        return (*out, *never.get(len(self.divergences), ()))
 
     def _settle(self, divergence: Divergence) -> Divergence:
         """A changed call whose recorded one was asked for after all was a call more, not a changed one."""
@@ -346,49 +350,3 @@ class Matcher:
 
 def _key(call: Call) -> _Key:
     return call.kind, call.name, call.call_id, canonical(call.request)
-
-
-def _may_stand_for(entry: Entry, call: Call) -> bool:
-    """Say whether a model call may be a recorded one, changed: the same tools and turns, or half of its messages."""
-    recorded, live = entry.request, call.request
-    assert isinstance(recorded, Mapping)
-    assert isinstance(live, Mapping)
-    before, now = recorded.get("messages"), live.get("messages")
-    if not isinstance(before, tuple) or not isinstance(now, tuple):
-        return True
-    tools = _names(recorded.get("tools"))
-    if _roles(before) == _roles(now) and (tools is None or tools == _names(live.get("tools"))):
-        return True
-    equal = {canonical(message) for message in before}
-    new = [message for message in now if canonical(message) not in equal]
-    texts, ids = [_words(message) for message in before], _ids(before)
-    like = 0
-    for one in new[:_MOST_LIKENED]:
-        words = _words(one)
-        like += not ids.isdisjoint(_ids((one,))) or any(in_common(old, words) >= _LEAST_ALIKE for old in texts)
-    return len(now) - len(new) + like >= _LEAST_ALIKE * len(now)
-
-
-def _ids(messages: tuple[Value, ...]) -> set[Value]:
-    """Return the ids of the calls whose results are told."""
-    return {part.get("id") for part in parts_of(messages, "tool_call_response")}
-
-
-def _words(message: Value) -> str:
-    """Return what a message says, in one text: without its role and the kinds of its parts."""
-    if isinstance(message, str):
-        return message
-    if isinstance(message, Mapping):
-        return " ".join(_words(value) for name, value in message.items() if name not in ("role", "type", "id"))
-    return " ".join(map(_words, message)) if isinstance(message, tuple) else ""
-
-
-def _roles(messages: tuple[Value, ...]) -> list[Value]:
-    return [message.get("role") if isinstance(message, Mapping) else None for message in messages]
-
-
-def _names(tools: Value) -> list[Value] | None:
-    """Return the names of tools; None where a record does not hold them."""
-    if tools is None:
-        return None
-    return [tool.get("name") for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, tuple) else []

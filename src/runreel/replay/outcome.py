@@ -40,7 +40,8 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
     # Somebody left the debugger: what the agent would have done is not known.
     left = "left" in host.told
     divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised" or seen.timed_out or left)
-    divergences = _in_order(divergences, findings, host.network_at)
+    at = {target: matcher.places.get(place, len(divergences)) for target, place in host.network_at.items()}
+    divergences = _in_order(divergences, findings, at)
     own = recording(host.otlp, tape.run, new_run_id(tape.run.run_id), told=seen.told_id)
     run = _own_run(own, redact)
     if run is not None:
@@ -77,7 +78,7 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
             *own.problems,
             *notes,
             *_notes_of_end(seen, ended, not_reached),
-            *broken.notes(tape, _caught(host, ended), tuple(matcher.coverage)),
+            *broken.notes(tape, _caught(host, ended, run), tuple(matcher.coverage)),
         ),
         run=run,
         redacted=redact is not None,
@@ -171,10 +172,19 @@ def _cut_off(seen: Seen, recorded: Run, run: Run | None) -> str:
     return ""
 
 
-def _caught(host: Host, ended: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what tokens broke in the agent's code, but for what ended it."""
-    last = ended.get("broken", {})
-    return [told for told in host.parsers if any(told[name] != last.get(name) for name in ("token", "file", "line"))]
+def _caught(host: Host, ended: Mapping[str, Any], run: Run | None) -> list[Mapping[str, Any]]:
+    """Return what tokens broke in the agent's code, each place once, but for what ended it."""
+    seen = {_place(ended["broken"])} if "broken" in ended else set()
+    out = []
+    for told in (*host.parsers, *broken.recorded_errors(run)):
+        if _place(told) not in seen:
+            seen.add(_place(told))
+            out.append(told)
+    return out
+
+
+def _place(told: Mapping[str, Any]) -> tuple[Any, ...]:
+    return told["token"], told["file"], told["line"]
 
 
 def _ended(seen: Seen, ended: Mapping[str, Any]) -> str:
