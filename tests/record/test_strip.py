@@ -28,6 +28,10 @@ MARK = "<SECRET:openai-key>"
         (f"key {KEY}".encode(), b"key <SECRET:openai-key>"),
         ({"password": b"x"}, {"password": b"<SECRET:password>"}),
         (b"\xff" + KEY.encode(), b"\xff" + KEY.encode()),
+        (("tool", "--password", "hunter2", 5), ("tool", "--password", "<SECRET:password>", 5)),
+        (("mysql", "-phunter2", "db"), ("mysql", "-p<SECRET:password>", "db")),
+        ((("x-api-key", "hunter2"),), (("x-api-key", "<SECRET:api-key>"),)),
+        (("--token", MARK), ("--token", MARK)),
     ],
 )
 def test_secrets_go_and_everything_else_stays(value, clean):

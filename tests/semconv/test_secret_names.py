@@ -12,6 +12,7 @@ from runreel.semconv.secret_names import sensitive_key, sensitive_parameter
         ("token", "token"), ("accessToken", "token"), ("X-Amz-Security-Token", "token"), ("client_secret", "secret"),
         ("secrets", "secret"), ("Authorization", "authorization"), ("Set-Cookie", "cookie"),
         ("http.request.header.cookie", "cookie"), ("credentials", "credential"), ("cvv", "card-code"),
+        ("PGPASSWORD", "password"), ("clientsecret", "secret"), ("bottoken", "token"), ("SMTP_PASS", "password"),
     ],
 )  # fmt: skip
 def test_names_that_announce_a_secret(name: str, rule: str) -> None:
@@ -22,7 +23,7 @@ def test_names_that_announce_a_secret(name: str, rule: str) -> None:
     "name",
     ["key", "max_tokens", "input_tokens", "gen_ai.usage.input_tokens", "next_page_token", "nextToken", "token_count",
      "password_policy", "tokenizer", "gen_ai.server.time_to_first_token", "time_per_output_token", "compass",
-     "primary_key", "content", "", "4", "x" * 300],
+     "primary_key", "content", "", "4", "x" * 300, "see <SECRET:api-key>", "nexttoken"],
 )  # fmt: skip
 def test_names_that_announce_nothing(name: str) -> None:
     assert sensitive_key(name) is None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from runreel.canonical import dumps
+from runreel.semconv.secret_lists import list_values, starts_list
 from runreel.semconv.secret_names import sensitive_key
 from runreel.semconv.secrets import MARKS, strip_secrets
 from runreel.values import Value
@@ -15,10 +16,21 @@ def without_secrets(value: Value) -> Value:
     if isinstance(value, bytes):
         return _stripped_bytes(value)
     if isinstance(value, tuple):
-        return tuple(without_secrets(item) for item in value)
+        return _stripped_list(value)
     if isinstance(value, Mapping):
         return _stripped_map(value, _under)
     return value
+
+
+def _stripped_list(items: tuple[Value, ...]) -> Value:
+    """Return a list without secrets, those included that the texts before them announce: `--password`, then `x`."""
+    words = [item if isinstance(item, str) else "" for item in items]
+    out = [without_secrets(item) for item in items]
+    if any(starts_list(word) for word in words):
+        for place, start, end, rule in list_values(words, in_list=len(words) == 2):
+            if out[place] == items[place] and not MARKS.fullmatch(words[place][start:end]):
+                out[place] = f"{words[place][:start]}<SECRET:{rule}>{words[place][end:]}"
+    return tuple(out)
 
 
 def _stripped_bytes(value: bytes) -> bytes:

@@ -56,7 +56,7 @@ def sensitive_key(name: str) -> str | None:
     `api_key`, `X-Api-Key`, `openaiApiKey`, `DB_PASSWORD`, `Set-Cookie` announce; `max_tokens`, `next_page_token`,
     `password_policy`, `key` do not.
     """
-    if len(name) > 256:  # no name, and not worth the look
+    if len(name) > 256 or "<SECRET:" in name:  # no name, and not worth the look; or what a rule left is not its end
         return None
     words = [word.lower() for word in _WORD.findall(name)]
     while words and (words[-1] in _TAILS or words[-1].isdigit()):
