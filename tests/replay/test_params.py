@@ -36,6 +36,7 @@ def test_a_parameter_that_the_instrumentation_would_have_recorded_was_not_given(
         ("reasoning_level", "high", GENAI),
         ("seed", 7, "opentelemetry.instrumentation.openai.v1 0.62.4"),
         ("stop", ("END",), "pydantic-ai 2.68.0"),
+        ("seed", 7, "opentelemetry.instrumentation.langchain 0.62.4"),
         ("temperature", 0.7, "something.else 1.0"),
         ("temperature", 0.7, ""),
     ],
@@ -83,3 +84,19 @@ def test_a_form_of_answer_is_compared_in_the_form_that_the_record_holds():
     assert (by_word.live, by_word.skipped) == ({"output_type": "json"}, ("response_format",))
     assert (whole.live, whole.skipped) == ({"response_format": schema}, ())
     assert (none.live, none.skipped) == ({"response_format": schema}, ())
+
+
+FROM_THE_ANSWER = "openinference.instrumentation.openai_agents 2.6.0"
+
+
+@pytest.mark.parametrize(
+    "answered", [{"top_p": 1.0}, {"temperature": 1}, {"tool_choice": "auto"}, {"truncation": "disabled"}]
+)
+def test_what_an_answer_says_of_itself_where_nothing_was_asked_for_is_no_parameter(answered):
+    assert pair({**answered, "seed": 7}, {"seed": 7}, FROM_THE_ANSWER).recorded == {"seed": 7}
+    assert pair(answered, {}, OPENINFERENCE).recorded == ({} if "tool_choice" in answered else answered)
+
+
+@pytest.mark.parametrize("given", [{"temperature": 0.0}, {"max_tokens": 64}, {"tool_choice": "required"}])
+def test_what_an_answer_can_only_say_because_it_was_asked_for_is_one(given):
+    assert pair(given, {}, FROM_THE_ANSWER).recorded == given

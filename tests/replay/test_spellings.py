@@ -34,6 +34,13 @@ def test_an_id_that_comes_once_needs_no_comparison():
     assert spellings('{"q": "one"}').of([part({"q": "<EMAIL_1>"})]) == ('{"q": "one"}',)
 
 
+def test_an_argument_that_a_framework_recorded_bare_is_no_text_of_a_model():
+    known = spellings("Lisbon")
+
+    assert known.of([part({"city": "Lisbon"})]) == ()
+    assert known.of([part("Lisbon")]) == ("Lisbon",)
+
+
 def test_conversations_that_use_the_same_id_get_their_own_arguments():
     cities = ("Lisbon", "Oslo")
     models = [

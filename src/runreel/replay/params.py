@@ -36,6 +36,7 @@ _RECORDED: Final[Mapping[str, frozenset[str]]] = {
     "opentelemetry.instrumentation.openai.v1": frozenset(
         {"temperature", "top_p", "max_tokens", "frequency_penalty", "presence_penalty"}
     ),
+    "opentelemetry.instrumentation.langchain": frozenset({"temperature", "top_p", "max_tokens"}),
     "openinference.instrumentation.openai": _EVERYTHING,
     "pydantic-ai": SAMPLING - {"top_k", "stop", "n"},
 }
@@ -60,6 +61,16 @@ _USUAL: Final[Mapping[str, tuple[Value, ...]]] = {
     "tool_choice": ("auto",),
     "parallel_tool_calls": (True,),
 }
+# What responses say of themselves where nothing was asked for. Of names without a value here that depends on the model.
+_ANSWERED: Final[Mapping[str, tuple[Value, ...]]] = {
+    "temperature": (1,),
+    "top_p": (1, 0.98),
+    "max_tokens": (),
+    "tool_choice": ("auto",),
+    "parallel_tool_calls": (True,),
+}
+_FROM_THE_ANSWER: Final = frozenset({"openinference.instrumentation.openai_agents"})
+"""Instrumentations that take a request's parameters from its answer, which names those that were not given as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +85,17 @@ class Paired:
 def pair(recorded: Value, live: Value, instrumentation: str = "") -> Paired:
     """Pair the parameters of a recorded and a live request. `instrumentation` is what recorded the first one."""
     before, now = _named(recorded), _named(live)
+    if instrumentation.partition(" ")[0] in _FROM_THE_ANSWER:
+        before = {name: value for name, value in before.items() if name in now or _was_given(name, value)}
     now = _one_form(now, before, instrumentation)
     before, now = _without_usual(before, now), _without_usual(now, before)
     kept = {name: value for name, value in now.items() if name in before or _says(name, before, instrumentation)}
     return Paired(before, kept, tuple(sorted(now.keys() - kept.keys())))
+
+
+def _was_given(name: str, value: Value) -> bool:
+    usual = _ANSWERED.get(name)
+    return usual is not None and all(canonical(value) != canonical(one) for one in usual)
 
 
 def _named(params: Value) -> dict[str, Value]:

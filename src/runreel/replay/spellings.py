@@ -23,11 +23,16 @@ class Spellings:
         return tuple(text for text in found if text is not None) if None not in found else ()
 
     def _of(self, call: Mapping[str, Value]) -> str | None:
-        texts = self._texts.get(str(call.get("id")), [])
+        said = call.get("arguments")
+        texts = [text for text in self._texts.get(str(call.get("id")), ()) if _may_say(text, said)]
         if len(set(texts)) == 1:
             return texts[0]
-        said = call.get("arguments")
         return next((text for text in texts if text == said or _parsed(text) == said), None)
+
+
+def _may_say(text: str, said: Value) -> bool:
+    """Some frameworks record a tool's only argument bare: that is no text that a model wrote."""
+    return not isinstance(said, Mapping) or text.lstrip().startswith("{")
 
 
 def _parsed(text: str) -> Value:

@@ -167,3 +167,11 @@ def test_a_model_that_only_its_answer_names_is_compared_without_its_snapshot():
     assert forms.model(GEMINI, "models/gemini-2.5-flash") == "gemini-2.5-flash"
     assert forms.model("", "gpt-4o-2024-08-06") == "gpt-4o-2024-08-06"
     assert forms.model("", None) is None
+
+
+def test_the_name_of_a_tools_message_is_a_frameworks_own_and_is_not_compared():
+    recorded = {**told("tool", result("ok")), "name": "search"}
+
+    assert same("", (recorded,), (told("tool", result("ok")),))
+    assert not same("", (recorded,), ({**told("tool", result("ok")), "name": "fetch"},))
+    assert not same("", ({**told("user", text("hi")), "name": "dana"},), (told("user", text("hi")),))
