@@ -29,6 +29,7 @@ COMMANDS = {
     "doctor": ("runreel.cli.doctor", "say what is well, and what to set so that runs can be replayed in full"),
     "runs": ("runreel.cli.runs", "list, show, export and import runs"),
     "replay": ("runreel.cli.replay", "re-execute an agent with everything answered from the record"),
+    "golden": ("runreel.cli.golden", "keep recorded runs as test cases, and run them"),
     "redact": ("runreel.cli.redact", "show what redaction leaves of a file, and which rule did what; stores nothing"),
     "vault": ("runreel.cli.vault", "make the vault's keys, open the value behind a token, and say who did"),
     "audit": ("runreel.cli.audit", "look for personal data and secrets in everything that is stored"),
@@ -38,7 +39,7 @@ COMMANDS = {
 
 
 # Commands that hand what follows `--` on to a program of the user's: argparse would read it as their own.
-PASSES_ON = {"replay"}
+PASSES_ON = {"golden", "replay"}
 
 
 class Parser(argparse.ArgumentParser):

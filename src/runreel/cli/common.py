@@ -79,6 +79,22 @@ def load_with_replays(args: argparse.Namespace, text: str, most: int | None = 20
         store.close()
 
 
+def load_reel(args: argparse.Namespace, text: str) -> bytes:
+    """Return the run that RUN names as a reel. Raises NotFoundError, UsageError, StoreError."""
+    from runreel.runs import reel
+
+    path = Path(text)
+    if path.suffix == reel.SUFFIX:
+        store, run_id = reel.open_path(path)
+    else:
+        store = open_store(args)
+        run_id = store.resolve(DEFAULT_TENANT, text)
+    try:
+        return store.reel(DEFAULT_TENANT, run_id)
+    finally:
+        store.close()
+
+
 def say(text: str) -> None:
     """Tell the person at the terminal something; a pipe or a log is spared."""
     if sys.stderr.isatty():

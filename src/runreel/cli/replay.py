@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.check_order and args.break_at is not None:
         raise UsageError("--check-order and --break-at do not go together: the agent would run twice")
-    tools, given = _tools(args.tool), _input(args.input)
+    tools, given = tools_in(args.tool), _input(args.input)
     recorded = common.load(args, args.run)
     key, clean = _redaction(args, recorded)
     common.end_in_order()
@@ -178,7 +178,8 @@ def _redaction(args: argparse.Namespace, recorded: Run) -> tuple[Keys, Callable[
     return secret, clean
 
 
-def _tools(given: list[str]) -> dict[str, str]:
+def tools_in(given: list[str]) -> dict[str, str]:
+    """Read what `--tool NAME=MODULE:FUNCTION` says, by name. Raises UsageError."""
     tools = {}
     for text in given:
         name, found, place = text.partition("=")

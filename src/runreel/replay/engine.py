@@ -65,6 +65,7 @@ def replay(
     break_at: int | None = None,
     hash_seed: int = 0,
     stdout: int | IO[bytes] | None = None,
+    stderr: int | IO[bytes] | None = None,
     redact: outcome.Redact | None = None,
 ) -> Replayed:
     """Run the agent again with every outside call answered from the record, and compare what it asks for.
@@ -86,7 +87,7 @@ def replay(
         break_at: The step of the record at which pdb opens in the agent's code, on our own terminal. The agent then has
             all the time there is.
         hash_seed: What orders the agent's sets (PYTHONHASHSEED).
-        stdout: Where the agent's output goes; None is our own. It is stored nowhere.
+        stdout, stderr: Where the agent's output goes; None is our own. It is stored nowhere.
         redact: The redactor's `process`, for what the replay records of itself; without it that holds live values, and
             must stay in memory.
 
@@ -114,7 +115,8 @@ def replay(
     matcher.serve((given if input is NOT_GIVEN else None, *(() if args else arguments)))
     plan = _plan(run, arranged, entry, arguments, targets, given)
     started = time.monotonic()
-    with _child(environment_of(os.environ if env is None else env, hash_seed), cwd, stdout) as (sandboxed, channel):
+    environment = environment_of(os.environ if env is None else env, hash_seed)
+    with _child(environment, cwd, stdout, stderr) as (sandboxed, channel):
         host = Host(matcher, channel, break_at=break_at)
         matcher.drawn.pids.add(sandboxed.pid)
         sandboxed.follow(lambda: len(matcher.divergences))
@@ -203,7 +205,10 @@ def _plan(
 
 @contextmanager
 def _child(
-    environment: Mapping[str, str], cwd: str | Path | None, stdout: int | IO[bytes] | None
+    environment: Mapping[str, str],
+    cwd: str | Path | None,
+    stdout: int | IO[bytes] | None,
+    stderr: int | IO[bytes] | None = None,
 ) -> Iterator[tuple[Sandboxed, Channel]]:
     """Start the child behind the walls; whatever happens, it is gone afterwards."""
     ours, theirs = socket.socketpair()
@@ -211,7 +216,9 @@ def _child(
     try:
         with theirs:
             argv = [sys.executable, "-P", "-m", "runreel.replay.child", str(theirs.fileno())]
-            sandboxed = Sandbox().start(argv, env=environment, cwd=cwd, pass_fds=[theirs.fileno()], stdout=stdout)
+            sandboxed = Sandbox().start(
+                argv, env=environment, cwd=cwd, pass_fds=[theirs.fileno()], stdout=stdout, stderr=stderr
+            )
         with sandboxed:
             yield sandboxed, channel
     finally:

@@ -1,0 +1,98 @@
+"""From a bad run to a test: a golden fails while its agent fails, passes when mended, and says when it is stale."""
+
+import pytest
+
+from golden_kit import BUG, EXPECT, FIX, edit, golden_in, project
+from runreel.errors import CorruptError
+from runreel.goldens import running
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return project(tmp_path)
+
+
+def test_a_bad_run_fails_its_golden_until_the_code_is_mended(folder):
+    golden = golden_in(folder, EXPECT)
+
+    before = running.run(golden.folder, stdout=running.QUIET)
+    edit(folder, (BUG, FIX))
+    after = running.run(golden.folder, stdout=running.QUIET)
+
+    assert (before.verdict, [one.passed for one in before.checks]) == ("failed", [False])
+    assert before.replayed.verdict == "same"
+    assert (after.verdict, after.exit_status) == ("passed", 0)
+    assert [one.type for one in after.notes] == ["output_mismatch"]
+
+
+def test_a_good_run_without_expectations_passes_as_it_is_and_fails_where_it_differs(folder):
+    golden = golden_in(folder)
+
+    same = running.run(golden.folder, stdout=running.QUIET)
+    edit(folder, (BUG, FIX))
+    other = running.run(golden.folder, stdout=running.QUIET)
+
+    assert same.verdict == "passed"
+    assert (other.verdict, other.exit_status, [one.type for one in other.findings]) == (
+        "failed",
+        2,
+        ["output_mismatch"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "old", "new"),
+    [
+        ("prompt", "You handle refunds.", "You handle refunds with care."),
+        ("model", '"gpt-4o-mini"', '"gpt-4o"'),
+        ("tools", '"lookup_order", order_id="string"', '"lookup_order", order_id="string", note="string"'),
+        ("tools", "TOOLS = [", "TOOLS = ["),
+        ("parameters", "temperature=0", "temperature=0.2"),
+    ],
+)
+def test_a_golden_whose_prompt_tools_or_model_changed_is_stale(folder, what, old, new):
+    golden = golden_in(folder, EXPECT)
+    edit(folder, (BUG, FIX), (old, new))
+    if old == new:  # the order of the tools alone
+        edit(folder, ("\n\n\n@rr.tool(side_effect=False)", "\nTOOLS.reverse()\n\n\n@rr.tool(side_effect=False)"))
+
+    result = running.run(golden.folder, stdout=running.QUIET)
+
+    assert (result.verdict, result.exit_status) == ("stale", 125)
+    assert result.reason.startswith(f"the {what} changed: ")
+    assert "runreel golden update receipt --from RUN" in result.reason
+
+
+def test_another_call_is_a_note_where_an_expectation_speaks_of_it_and_a_finding_elsewhere(folder):
+    spoken_of = golden_in(folder, "tool:refund input/cents == 2450", name="spoken-of")
+    silent = golden_in(folder, "tool:refund called 1", name="silent")
+    halved = (
+        "{key: value // 2 if key == 'cents' else value for key, value in json.loads(call.function.arguments).items()}"
+    )
+    edit(folder, ("**json.loads(call.function.arguments)", f"**{halved}"))
+
+    noted = running.run(spoken_of.folder, stdout=running.QUIET)
+    found = running.run(silent.folder, stdout=running.QUIET)
+
+    assert (noted.verdict, [one.path for one in noted.notes], noted.findings) == ("passed", ["/cents"], ())
+    assert (found.verdict, [one.path for one in found.findings]) == ("failed", ["/cents"])
+    assert [one.passed for one in found.checks] == [True]
+
+
+def test_an_agent_that_asks_for_nothing_fails_however_little_is_expected(folder):
+    golden = golden_in(folder, "outcome is ok")
+    edit(folder, ("        text = handle(QUESTION)", "        text = 'all is well'"))
+
+    result = running.run(golden.folder, stdout=running.QUIET)
+
+    assert result.verdict == "failed"
+    assert {one.type for one in result.findings} >= {"missing_call"}
+
+
+def test_a_file_that_was_changed_by_hand_is_no_golden_any_more(folder):
+    golden = golden_in(folder, EXPECT)
+    payloads = golden.folder / "payloads.json"
+    payloads.write_text(payloads.read_text().replace("A-1042", "A-1043"))
+
+    with pytest.raises(CorruptError, match=r"payloads\.json is not what was recorded"):
+        running.run(golden.folder)
