@@ -1,6 +1,7 @@
-"""An agent of 40 steps for the bench: the OpenAI SDK under its instrumentation, and one tool of its own.
+"""An agent for the bench: the OpenAI SDK under its instrumentation, and one tool of its own.
 
 With BENCH_INSTANT_MODEL it brings a model that answers at once, in its own process: what is left is the agent itself.
+With `--window` it forgets old turns, so that a step of a long run is no larger than one of a short run.
 """
 
 import argparse
@@ -47,7 +48,8 @@ class InstantModel(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         messages: Sequence[Mapping[str, Any]] = json.loads(request.read())["messages"]
-        turn = 1 + sum(message["role"] == "assistant" for message in messages)
+        results = [json.loads(message["content"]) for message in messages if message["role"] == "tool"]
+        turn = 1 + (results[-1]["page"] if results else 0)
         return httpx2.Response(200, json=_completion(turn, last=turn >= self._steps))
 
 
@@ -69,8 +71,8 @@ def _completion(turn: int, *, last: bool) -> dict[str, Any]:
     }
 
 
-def work(question: str, steps: int) -> str:
-    """Read the report page by page."""
+def work(question: str, steps: int, window: int) -> str:
+    """Read the report page by page; the model is told the last `window` turns, 0: all of them."""
     client = OpenAI(
         api_key="no-key-needed",
         base_url="http://model.invalid/v1",
@@ -78,7 +80,8 @@ def work(question: str, steps: int) -> str:
     )
     messages: list[Any] = [{"role": "user", "content": question}]
     while True:
-        answer = client.chat.completions.create(model=MODEL, messages=messages, tools=TOOLS, temperature=0)
+        told = [messages[0], *messages[1:][-2 * window :]] if window else messages
+        answer = client.chat.completions.create(model=MODEL, messages=told, tools=TOOLS, temperature=0)
         message = answer.choices[0].message
         if not message.tool_calls:
             return message.content or ""
@@ -94,12 +97,13 @@ def main() -> None:
     """Answer one question, recorded."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--steps", type=int, default=40)
+    options.add_argument("--window", type=int, default=0, help="how many turns the model is told; 0: all of them")
     args = options.parse_args()
     rr.configure(agent="report-reader")
     OpenAIInstrumentor().instrument()
     question = "Is the report in line with the plan?"
     with rr.run(user_input=question) as run:
-        run.answer(work(question, args.steps))
+        run.answer(work(question, args.steps, args.window))
 
 
 if __name__ == "__main__":
