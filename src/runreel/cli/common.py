@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from runreel.cli import places
+from runreel.errors import UsageError
 from runreel.runs.places import Place, remote_runs, running
 from runreel.storage import RunQuery, RunStore
 from runreel.values import DEFAULT_TENANT, Run, RunSummary
@@ -36,6 +37,21 @@ def add_home(parser: argparse.ArgumentParser) -> None:
 def add_store(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where runs are; `place` reads them."""
     places.add_options(parser)
+
+
+def add_html(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option that writes a page; `write_page` takes what it holds."""
+    text = f"also write a page that shows {what}: one file, which needs nothing else"
+    parser.add_argument("--html", metavar="FILE", type=Path, help=text)
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page. Raises UsageError where that cannot be."""
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--html {path}: {error.strerror}") from None
+    say(f"written to {path}")
 
 
 def place(args: argparse.Namespace) -> Place:

@@ -15,6 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help="the run to compare with")
     parser.add_argument("b", metavar="B", help="the run to compare")
     parser.add_argument("--json", action="store_true", help="print a JSON document, nothing cut")
+    common.add_html(parser, "both runs")
     parser.add_argument("--full", action="store_true", help="show every change, and every value whole")
     parser.add_argument(
         "--mask",
@@ -31,7 +32,12 @@ def run(args: argparse.Namespace) -> int:
     from runreel.replay import render
     from runreel.replay.diff import diff
 
-    found = diff(common.load(args, args.a), common.load(args, args.b), args.mask)
+    a, b = common.load(args, args.a), common.load(args, args.b)
+    found = diff(a, b, args.mask)
+    if args.html is not None:
+        from runreel.pages.comparison import comparison
+
+        common.write_page(args.html, comparison(found, a, b))
     if args.json:
         common.show_json(render.document(found))
     else:

@@ -40,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     show.add_argument("run", metavar="RUN", help=_RUN)
     show.add_argument("--json", action="store_true", help="one JSON object with steps and gaps")
     show.add_argument("--payloads", action="store_true", help="with what each step saw and answered, whole")
+    common.add_html(show, "the run")
     flag = commands.add_parser("flag", help="mark a run as one that somebody was not content with")
     flag.add_argument("run", metavar="RUN", help=_RUN)
     flag.add_argument("--reason", metavar="TEXT", default="", help="why; it is redacted like everything else")
@@ -115,6 +116,10 @@ def _show(args: argparse.Namespace) -> int:
     from runreel.runs.document import replays_document, run_document
 
     run_, found = common.load_with_replays(args, args.run)
+    if args.html is not None:
+        from runreel.pages.report import report
+
+        common.write_page(args.html, report(run_))
     if args.json:
         common.show_json(run_document(run_, payloads=args.payloads) | replays_document(found))
     else:

@@ -53,7 +53,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What two runs differ in. `pairs` are the steps that were compared; `masked` counts changes that a mask hid;
+    """What two runs differ in. `pairs` are the steps that were compared; `masked` counts the changes that `masks` hid;
     `notes` say what could not be compared."""
 
     a: Totals
@@ -62,6 +62,7 @@ class Diff:
     pairs: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = ()
     masked: int = 0
+    masks: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -86,7 +87,7 @@ def diff(a: Run, b: Run, masks: Sequence[str] = ()) -> Diff:
     found = [*comparing.alone(), *comparing.order(), *comparing.contents()]
     differences = _followed([one for _, one in sorted(found, key=lambda pair: pair[0])])
     pairs, notes = comparing.alignment.pairs, tuple(comparing.notes)
-    return Diff(_totals(a), _totals(b), differences, pairs, notes, comparing.masked)
+    return Diff(_totals(a), _totals(b), differences, pairs, notes, comparing.masked, comparing.masks)
 
 
 # Where a difference happened on the first run's time line: before a step, what happened in it, its number and side.
