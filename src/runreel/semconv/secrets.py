@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 
 from runreel.semconv.secret_names import KEY_RULES
-from runreel.semconv.secret_rules import INERT, RULES
+from runreel.semconv.secret_rules import INERT, RULES, Rule
 from runreel.semconv.secret_values import Span
 
 MARKS = re.compile(
@@ -23,13 +23,25 @@ def find_secrets(text: str) -> list[Span]:
     low = text.lower()
     if len(low) != len(text):  # a few capitals grow in lower case; hints only need their presence
         low = low + text
-    rules = [rule for rule in RULES if any(hint in low for hint in rule.hints)]
+    rules = _hinted(low)
     found: list[Span] = []
     text = masked(text) if rules else text
     while new := merge([span for rule in rules for span in rule.find(text, 0)]):
         found += new  # and once more: what stood beside one of these may be one by itself
         text = blanked(text, ((start, end) for start, end, _ in new))
     return sorted(found)
+
+
+def _hinted(low: str) -> list[Rule]:
+    """Return the rules of which a hint is in a text in lower case."""
+    if len(low) > _SHORT:
+        return [rule for rule in RULES if any(hint in low for hint in rule.hints)]
+    found = {place for hint, place in _SHORT_HINTS if hint in low}
+    for start in range(len(low) - 1):
+        for hint, place in _BY_START.get(low[start : start + 2], ()):
+            if place not in found and low.startswith(hint, start):
+                found.add(place)
+    return [RULES[place] for place in sorted(found)]
 
 
 def is_secret(rule: str, text: str) -> bool:
@@ -82,5 +94,12 @@ def merge(spans: list[Span]) -> list[Span]:
     return out
 
 
+_SHORT = 128  # characters, of ids say: for these, two hundred searches for hints cost more than looking at each place
+_HINTS = [(hint, place) for place, rule in enumerate(RULES) for hint in rule.hints]
+_SHORT_HINTS = [(hint, place) for hint, place in _HINTS if len(hint) < 2]
+_BY_START = {
+    start: [(hint, place) for hint, place in _HINTS if hint.startswith(start)]
+    for start in {hint[:2] for hint, _ in _HINTS if len(hint) > 1}
+}
 _ORDER = {rule.name: place for place, rule in reversed(list(enumerate(RULES)))}
 _ORDER["url-param"] = len(RULES) + 1  # says the least: `API_KEY=x` at the start of a text also looks like a parameter

@@ -6,10 +6,11 @@ Only the borders are looked at: the end of one text with the beginning of the ne
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from runreel.processors.redact.edits import Edit
+from runreel.processors.redact.jsontext import Token
 
 CHUNK_KEYS = frozenset(
     {"text", "content", "parts", "thinking", "reasoning", "reasoning_content", "output_text", "transcript", "refusal"}
@@ -156,3 +157,38 @@ class Groups:
     def _close(self, group: Group) -> None:
         if len(group.texts) > 1 and (is_chunk_name(group.name) or len(group.texts) <= MOST_ITEMS):
             self._done.append(group)
+
+
+class Own:
+    """What was found within single texts of a document, before what reaches over borders takes its place."""
+
+    def __init__(self, edits: list[Edit]) -> None:
+        self._edits = sorted(edits)
+        self._starts = [edit.start for edit in self._edits]
+        self._begins, self._ends = set(self._starts), {edit.end for edit in edits}
+        self._covered: set[int] = set()
+        self._new: list[Edit] = []
+
+    def are_apart(self, tokens: Sequence[Token], *, anywhere: bool) -> bool:
+        """Tell whether texts that seem to make a value together have nothing to do with each other: where they are not
+        cut `anywhere`, a value that is whole in one of two is just that."""
+        for left, right in pairwise(tokens):
+            whole = left.end in self._ends, right.start in self._begins
+            if all(whole) or (any(whole) and not anywhere):
+                return True
+        return False
+
+    def put(self, edit: Edit) -> None:
+        """Add an edit in the place of those that it overlaps."""
+        start, end = edit.start, edit.end
+        place = max(0, bisect_right(self._starts, start) - 1)
+        while place < len(self._edits) and self._edits[place].start < end:
+            if self._edits[place].end > edit.start:
+                self._covered.add(place)
+                start, end = min(start, self._edits[place].start), max(end, self._edits[place].end)
+            place += 1
+        self._new.append(edit._replace(start=start, end=end))
+
+    def all(self) -> list[Edit]:
+        """Return what is left, and what was put."""
+        return [edit for place, edit in enumerate(self._edits) if place not in self._covered] + self._new

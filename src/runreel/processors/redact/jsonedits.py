@@ -1,10 +1,9 @@
 """The edits of one text made of JSON tokens: what keys and lists announce, and what chunks make together."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise, takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple, Protocol
 
 from runreel.processors.redact import joins, jsontext
@@ -13,6 +12,7 @@ from runreel.processors.redact.edits import Edit, Edits, json_escaped
 from runreel.processors.redact.growing import Start, Stop, noted
 from runreel.processors.redact.jsontext import Offsets, Token
 from runreel.processors.redact.names import SHORTEST_NUMBER, personal_number, says_personal
+from runreel.processors.redact.signed import BROKEN, SHORTEST, is_signature_key
 from runreel.processors.redact.suppress import NO_CONTEXT, Context, context
 from runreel.semconv.pem import key_lines
 from runreel.semconv.secret_lists import NAME_KEYS, NAME_LISTS, VALUE_KEYS, list_values, starts_list
@@ -23,6 +23,7 @@ _LONG = 192  # characters from which a literal is searched, and remembered, by i
 _SHORT = 16
 _PLAIN_KEY = re.compile(r"[A-Za-z_.\-]{1,48}\Z")
 _NEAR = 8  # tokens between a name and its value
+_BESIDE = 32  # tokens before and behind a signature that it may be of
 _MOST_WORDS = 512
 _TAIL = 160
 
@@ -35,11 +36,13 @@ class _Name(NamedTuple):
     rule: str | None
     context: Context
     chunk: bool
+    signed: bool
 
 
 @lru_cache(maxsize=4096)
 def _name(text: str) -> _Name:
-    return _Name(text, bool(_PLAIN_KEY.match(text)), sensitive_key(text), context(text), joins.is_chunk_name(text))
+    plain, chunk = bool(_PLAIN_KEY.match(text)), joins.is_chunk_name(text)
+    return _Name(text, plain, sensitive_key(text), context(text), chunk, is_signature_key(text))
 
 
 class Piece(NamedTuple):
@@ -88,6 +91,7 @@ class Document:
         self._stream = False  # whether something says that the texts are pieces
         self._announced: dict[int, str] = {}  # a key's number, and the rule that takes its value
         self._taken: dict[int, Edits] = {}  # a text's number, and what must go of it
+        self._signatures: list[int] = []
         self._listed = 0  # the first text in a list that was not judged with those before it
         self._settled = 0
         self.stops: list[Stop] = []
@@ -108,6 +112,8 @@ class Document:
                     return None
                 above = _name(decoded)
                 self._stream |= decoded in joins.STREAM_KEYS
+                if above.signed:
+                    self._signatures.append(number)
                 if not above.plain or self._judge.words:
                     self._pieces.append(Piece(token, decoded, NO_CONTEXT))
                 rule = above.rule or self._announced.get(number) or self._pair(number, decoded)
@@ -128,6 +134,8 @@ class Document:
             number += 1
         self._search_pieces()
         self._join()
+        for key in self._signatures if self._out else ():
+            self._unsign(key)
         return tuple(sorted(self._out))
 
     # --- strings ------------------------------------------------------------------------------------------------
@@ -279,6 +287,24 @@ class Document:
                 self._cover(token, rule)
         return behind
 
+    def _unsign(self, number: int) -> None:
+        """Say of what is replaced beside a signature that it is no longer what was signed."""
+        signature, first, last = self._found[number + 1], number, number + 1
+        if signature.kind != "string" or signature.end - signature.start < SHORTEST:
+            return
+        depth = _deeper(0, self._found[first].gap[::-1], "}]", "{[")
+        while depth is not None and first > max(0, number - _BESIDE):
+            first -= 1
+            depth = _deeper(depth, self._found[first].gap[::-1], "}]", "{[")
+        depth = 0
+        while depth is not None and last < min(len(self._found) - 1, number + _BESIDE):
+            last += 1
+            depth = _deeper(depth, self._found[last].gap, "{[", "}]")
+        start, end = self._found[first].start, self._found[last].end
+        for place, edit in enumerate(self._out):
+            if start <= edit.start < end and edit.start != signature.start and BROKEN not in edit.labels:
+                self._out[place] = edit._replace(labels=(*edit.labels, BROKEN))
+
     def _cover(self, token: Token, rule: str) -> None:
         mark, written = f"<SECRET:{rule}>", self._text[token.start : token.end]
         if token.kind == "number":
@@ -305,7 +331,7 @@ class Document:
         def find(windows: list[str]) -> Mapping[int, Sequence[Edit]]:
             return self._judge.plain(windows, [NO_CONTEXT] * len(windows), self._depth, self._budget)
 
-        own = _Own(self._out)
+        own = joins.Own(self._out)
         for group in self._groups.all():
             anywhere = self._stream or joins.is_stream_name(group.name)
             crossing = joins.crossing([text for _, text in group.texts], find, chunks=joins.is_chunk_name(group.name))
@@ -321,40 +347,6 @@ class Document:
                     _put(self._text, token, [edit], written)
                     own.put(written[0])
         self._out = own.all()
-
-
-class _Own:
-    """What was found within single texts of a document, before what reaches over borders takes its place."""
-
-    def __init__(self, edits: list[Edit]) -> None:
-        self._edits = sorted(edits)
-        self._starts = [edit.start for edit in self._edits]
-        self._begins, self._ends = set(self._starts), {edit.end for edit in edits}
-        self._covered: set[int] = set()
-        self._new: list[Edit] = []
-
-    def are_apart(self, tokens: Sequence[Token], *, anywhere: bool) -> bool:
-        """Tell whether texts that seem to make a value together have nothing to do with each other: where they are not
-        cut `anywhere`, a value that is whole in one of two is just that."""
-        for left, right in pairwise(tokens):
-            whole = left.end in self._ends, right.start in self._begins
-            if all(whole) or (any(whole) and not anywhere):
-                return True
-        return False
-
-    def put(self, edit: Edit) -> None:
-        """Add an edit in the place of those that it overlaps."""
-        start, end = edit.start, edit.end
-        place = max(0, bisect_right(self._starts, start) - 1)
-        while place < len(self._edits) and self._edits[place].start < end:
-            if self._edits[place].end > edit.start:
-                self._covered.add(place)
-                start, end = min(start, self._edits[place].start), max(end, self._edits[place].end)
-            place += 1
-        self._new.append(edit._replace(start=start, end=end))
-
-    def all(self) -> list[Edit]:
-        return [edit for place, edit in enumerate(self._edits) if place not in self._covered] + self._new
 
 
 def _deeper(depth: int, gap: str, opening: str, closing: str) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from runreel.processors.redact.joins import is_chunk_name, is_stream_name
-from runreel.processors.redact.signed import broken
+from runreel.processors.redact.signed import BROKEN, broken
 from runreel.processors.redact.values import Values, renamed
 from runreel.values import (
     CleanBatch,
@@ -91,7 +91,9 @@ class Walk:
     def _made(self) -> int:
         """Return how many tokens were made so far, and those base64 texts that may hold one."""
         return sum(
-            count for label, count in self._counts.items() if not label.startswith("SECRET:") and label != FAILURES
+            count
+            for label, count in self._counts.items()
+            if not label.startswith("SECRET:") and label not in (FAILURES, BROKEN)
         )
 
     def _name_key(self, made: int) -> None:
@@ -209,9 +211,10 @@ class Walk:
         return clean if isinstance(clean, str) else WITHHELD
 
     def _value(self, value: Value, name: str, path: str) -> Value:
+        before = self._counts[BROKEN]
         clean = self._guarded(lambda: self._values.value(value, name, self._counts), path)
-        if clean is not value and broken(value, clean):
-            self._marks.append(f"signature_broken:{path}:redacted")
+        if self._counts[BROKEN] > before or (clean is not value and broken(value, clean)):
+            self._marks.append(f"{BROKEN}:{path}:redacted")
         return clean
 
     def _guarded(self, redact: Callable[[], Value], path: str) -> Value:
