@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -17,6 +18,7 @@ from rich.text import Text
 from runreel.canonical import freeze
 from runreel.canonical.match import Keys
 from runreel.cli import common
+from runreel.cli.many import HELP as HELP_ALL
 from runreel.errors import UsageError
 from runreel.terminal import fold
 from runreel.text import one_line
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments. What follows `--` is the agent's own, in `args.rest`."""
-    parser.usage = "runreel replay RUN [--agent ENTRY] [options] [-- ARGUMENTS OF THE AGENT]"
-    parser.add_argument("run", metavar="RUN", help="run id, trace id, unique prefix, `last`, or a reel file")
+    parser.usage = "runreel replay RUN|--all FILTER [--agent ENTRY] [options] [-- ARGUMENTS OF THE AGENT]"
+    parser.add_argument("run", metavar="RUN", nargs="?", help="run id, trace id, unique prefix, `last`, or a reel file")
+    parser.add_argument("--all", metavar="FILTER", help=HELP_ALL)
     parser.add_argument(
         "--agent",
         metavar="ENTRY",
@@ -73,6 +76,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-store", action="store_true", help="do not keep what the agent records of itself while it is replayed"
     )
+    common.add_html(parser, "the replay beside its run")
     parser.add_argument("--json", action="store_true", help="print the report as JSON; the agent prints to stderr")
     common.add_store(parser)
 
@@ -83,6 +87,10 @@ def run(args: argparse.Namespace) -> int:
     from runreel.replay.checking import check_order
     from runreel.replay.engine import NOT_GIVEN, replay
 
+    if args.all is not None:
+        return _run_all(args)
+    if args.run is None:
+        raise UsageError("the following arguments are required: RUN, or --all FILTER")
     if args.check_order and args.break_at is not None:
         raise UsageError("--check-order and --break-at do not go together: the agent would run twice")
     tools, given = tools_in(args.tool), _input(args.input)
@@ -111,9 +119,58 @@ def run(args: argparse.Namespace) -> int:
         common.show_json(report.document(replayed, clean) | where)
     else:
         report.render(replayed, common.console(), clean)
-        line = _where(args.run if Path(args.run).is_file() else replayed.of, _kept(args, replayed))
+        kept = _kept(args, replayed)
+        line = _where(args.run if Path(args.run).is_file() else replayed.of, kept)
         fold(common.console(), Text(f"  {line}", "dim"), 4)
+    if args.html is not None:
+        common.write_page(args.html, _page(args, recorded, replayed, kept, clean))
     return replayed.exit_status
+
+
+def _page(
+    args: argparse.Namespace, recorded: Run, replayed: "Replayed", kept: "Stored", clean: Callable[[str], str] | None
+) -> str:
+    """Show a replay beside its run, as it was stored: what stayed in memory may not be redacted."""
+    from runreel.pages.comparison import comparison, replay_alone
+    from runreel.replay import report
+    from runreel.replay.diff import diff
+
+    document = report.document(replayed, clean)
+    if not kept.run_id:
+        return replay_alone(document, f"the replay was not stored ({kept.why})")
+    again = common.load(args, kept.run_id)
+    return comparison(diff(recorded, again), recorded, again, document)
+
+
+def _run_all(args: argparse.Namespace) -> int:
+    """Replay every run that matches. What the agent prints then is of no use, and is stored nowhere."""
+    from runreel.cli import many
+    from runreel.replay.engine import NOT_GIVEN, replay
+
+    if args.run is not None or args.break_at is not None or args.check_order:
+        raise UsageError("--all replays what matches: RUN, --break-at and --check-order do not go with it")
+    tools, given = tools_in(args.tool), _input(args.input)
+    common.end_in_order()
+    reels = Path(args.all).is_dir()
+
+    def one(recorded: Run) -> "Replayed":
+        replayed = replay(
+            recorded,
+            args.agent,
+            args=args.rest,
+            tools=tools,
+            input=NOT_GIVEN if args.input is None else given,
+            key=None if reels else _redaction(args, recorded)[0],
+            on_divergence=args.on_divergence,
+            masks=args.mask,
+            timeout_s=args.timeout,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _kept(args, replayed)
+        return replayed
+
+    return many.run(args, one)
 
 
 def _made_by(run: Run) -> frozenset[str]:
@@ -152,7 +209,7 @@ def _redaction(args: argparse.Namespace, recorded: Run) -> tuple[Keys, Callable[
 
     where, tenant = common.place(args), recorded.tenant
     given = VARIABLE in os.environ
-    is_reel = Path(args.run).is_file()
+    is_reel = args.run is not None and Path(args.run).is_file()
     stored = (where.home / "keys" / f"{tenant}.json").is_file() and not is_reel
     asked = running(where, say=common.say) if where.collector is not None or (stored and not given) else None
     if not given and not stored and (asked is None or is_reel):
