@@ -1,4 +1,4 @@
-"""What a replay puts under the recorder: the boundary that answers in place of tools and retrievers."""
+"""What a replay puts under the recorder: the boundary that answers in place of tools, models, indexes and memories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,17 +6,21 @@ from typing import Literal, Protocol
 
 from runreel.values import Value
 
-CallKind = Literal["tool", "retrieval"]
+CallKind = Literal["tool", "retrieval", "memory", "llm"]
 
 
 class Boundary(Protocol):
     """Answers calls from the record. Thread-safe; must not block on other calls."""
 
-    def call(self, kind: CallKind, name: str, arguments: Mapping[str, Value], call_id: str) -> Value:
+    def call(
+        self, kind: CallKind, name: str, arguments: Mapping[str, Value], call_id: str, *, contract: str = ""
+    ) -> Value:
         """Return what the recorded call returned (`convert.rebuild` of the step), or raise the recorded exception.
 
         `arguments` are those that were passed, by the parameter's name; of a retrieval `query`, and `top_k` and
-        `filters` where they were passed. They are live and not redacted. `call_id` is "" where it is not known.
+        `filters` where they were passed; of a memory `op` and `arguments`; of a model `model`, `messages`, `tools` and
+        `params`. They are live and not redacted. `call_id` is "" where it is not known,
+        `contract` what a tool's contract says of the call now (admit, coerce, reject), "" where it has none.
         """
         ...
 

@@ -3,23 +3,27 @@
 import random
 import secrets
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from opentelemetry import baggage, context, trace
 from opentelemetry.trace import Link, Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
-from runreel.record import _active, setup
+from runreel.record import _active, bypass, setup
+from runreel.record.boundaries import DecisionType, decide
 from runreel.record.calls import failed, tracer
 from runreel.record.convert import plain
 from runreel.record.losses import losses, safely
 from runreel.record.strip import to_json
+from runreel.record.together import inherited, seeding
 from runreel.semconv import keys
 from runreel.values import Value
+
+T = TypeVar("T")
 
 LOSSES: Final = "replay.recorder.losses"
 
@@ -35,6 +39,7 @@ class RunHandle:
         self.id = run_id
         self.random = random.Random(seed)  # noqa: S311  to be drawn again, not to be secret
         self._ids = random.Random(f"{seed}:uuid")  # noqa: S311
+        self._places = random.Random(f"{seed}:places")  # noqa: S311
         self._span = span
 
     def now(self) -> datetime:
@@ -44,6 +49,22 @@ class RunHandle:
     def uuid(self) -> uuid.UUID:
         """Return a random UUID (version 4) of this run."""
         return uuid.UUID(int=self._ids.getrandbits(128), version=4)
+
+    def place(self) -> int:
+        """Return a seed for another place where the run goes on: a process of its own draws other numbers."""
+        return self._places.getrandbits(63)
+
+    def decide(
+        self,
+        name: str,
+        chosen: T,
+        *,
+        options: Sequence[object] = (),
+        reason: str = "",
+        type: DecisionType = "route",  # noqa: A002
+    ) -> T:
+        """Record a decision (see `runreel.record.decide`), and return what was chosen."""
+        return decide(name, chosen, options=options, reason=reason, type=type)
 
     def answer(self, output: object) -> None:
         """Record what the run answered."""
@@ -70,6 +91,11 @@ def run(
         relation: How it came from it: `sub_agent`, `handoff` or `retry`.
         conversation: The conversation that the run belongs to.
     """
+    handed_over = inherited()
+    if handed_over is not None or (parent is None and _is_elsewhere()):
+        with _attached(handed_over), agent(setup.settings().agent, user_input) as step:
+            yield step
+        return
     above = baggage.get_baggage(keys.RUN_ID)
     here = _active.identity
     nested = isinstance(above, str)
@@ -93,10 +119,60 @@ def run(
     attributes.update({name: value for name, value in optional.items() if isinstance(value, str) and value})
     if keys.RUN_PARENT_ID in attributes:
         attributes[keys.RUN_PARENT_RELATION] = relation
-    with _spanned(f"invoke_agent {told.agent}", attributes, run_id, relation if nested else "") as span:
-        if user_input is not None:
-            safely("user_input", lambda: span.set_attributes(_asked(plain(user_input))), None)
-        yield RunHandle(run_id, seed, span)
+    title = f"invoke_agent {told.agent}"
+    with bypass.noting() as hosts, _spanned(title, attributes, run_id, relation if nested else "") as span:
+        handle = RunHandle(run_id, seed, span)
+        _ask(span, user_input)
+        with seeding(handle.place):
+            yield handle
+        safely("bypassed", lambda: _bypassed(span, hosts), None)
+
+
+@contextmanager
+def agent(name: str, user_input: object = None) -> Iterator[RunHandle]:
+    """Record the block as a sub-agent: a step of the run that is going on, and replayed with it.
+
+    What `rr.run` is in a program that the run started, too. Outside of any run it is a step of the trace.
+
+    Args:
+        name: Name of the sub-agent.
+        user_input: What it was given.
+    """
+    above, drawn = baggage.get_baggage(keys.RUN_ID), baggage.get_baggage(keys.RUN_SEED)
+    run_id = above if isinstance(above, str) else ""
+    seed = int(drawn) if isinstance(drawn, str) and drawn.isdecimal() else secrets.randbits(63)
+    attributes: dict[str, AttributeValue] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+    with _spanned(f"invoke_agent {name}", attributes, run_id, "") as span:
+        handle = RunHandle(run_id, seed, span)
+        _ask(span, user_input)
+        with seeding(handle.place):
+            yield handle
+
+
+def _is_elsewhere() -> bool:
+    """Say whether the run around is that of another process: of a request, or of the program that started this one."""
+    return isinstance(baggage.get_baggage(keys.RUN_ID), str) and trace.get_current_span().get_span_context().is_remote
+
+
+@contextmanager
+def _attached(around: context.Context | None) -> Iterator[None]:
+    token = context.attach(around) if around is not None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            context.detach(token)
+
+
+def _ask(span: Span, user_input: object) -> None:
+    if user_input is not None:
+        safely("user_input", lambda: span.set_attributes(_asked(plain(user_input))), None)
+
+
+def _bypassed(span: Span, hosts: bypass.Hosts) -> None:
+    found = hosts.found()
+    if found:
+        span.set_attribute(keys.BYPASSED, found)
 
 
 @contextmanager
@@ -107,7 +183,7 @@ def _spanned(name: str, attributes: dict[str, AttributeValue], run_id: str, nest
         # One run, one trace: a run inside a run starts its own, and a link leads back.
         links = [Link(trace.get_current_span().get_span_context(), {keys.LINK_KIND: nested})]
         around = context.Context()
-    inside = baggage.set_baggage(keys.RUN_ID, run_id, around)
+    inside = baggage.set_baggage(keys.RUN_ID, run_id, around) if run_id else around
     no_span: Span = trace.INVALID_SPAN
     span = safely(
         "span",

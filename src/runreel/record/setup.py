@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry import baggage, trace
 
+from runreel.record import _active, bypass
 from runreel.record.calls import sensitive_tools
 from runreel.record.losses import count, safely
 from runreel.record.strip import command_line
@@ -79,6 +80,8 @@ def configure(*, agent: str, code_version: str = "", endpoint: str | None = None
             return
         trace.set_tracer_provider(made)
         provider = made
+    if _active.current is None:  # a replay has an eye of its own on the network
+        safely("bypassed", bypass.install, None)
     add = getattr(provider, "add_span_processor", None)
     if add is not None:
         safely("run ids", lambda: add(_stamp()), None)
@@ -151,7 +154,9 @@ def _stamp() -> Any:
                 span.set_attribute(keys.SENSITIVE_TOOLS, told)
 
         def on_end(self, span: "ReadableSpan") -> None:
-            """Nothing to do."""
+            attributes = span.attributes or {}
+            if "gen_ai.operation.name" in attributes and "server.address" in attributes:
+                bypass.served(attributes["server.address"])
 
     return Stamp()
 

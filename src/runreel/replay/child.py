@@ -43,8 +43,11 @@ class _Through:
         *,
         call_id: str = "",
         defaults: Mapping[str, Value] | None = None,
+        contract: str = "",
     ) -> Value:
-        return self.child.call(kind, name, arguments, call_id=call_id, defaults=defaults, via=self.via)
+        return self.child.call(
+            kind, name, arguments, call_id=call_id, defaults=defaults, via=self.via, contract=contract
+        )
 
 
 REFUSED, NO_ENTRY = RefusedError.exit_code, EntryPointError.exit_code
@@ -178,9 +181,10 @@ class Child:
         call_id: str = "",
         defaults: Mapping[str, Value] | None = None,
         via: str = "",
+        contract: str = "",
     ) -> Value:
-        """Ask for a tool's or retriever's answer (see functions.Asking)."""
-        head = {"kind": kind, "name": name, "call_id": call_id, "via": via}
+        """Ask for the answer of a tool, retriever, memory or the recorder's model (see functions.Asking)."""
+        head = {"kind": kind, "name": name, "call_id": call_id, "via": via, "contract": contract}
         asked: Value = {"arguments": arguments, "defaults": defaults or {}}
         reply = self._ask(Frame("call", head, dumps(asked).encode()))
         value = loads(reply.body.decode())

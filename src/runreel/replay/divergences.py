@@ -8,6 +8,7 @@ from runreel.replay.cleaning import mask
 from runreel.replay.drawn import Volatile
 from runreel.replay.unifying import Call
 from runreel.replay.values import Divergence, Entry, Nearest
+from runreel.values import Value
 
 _UNSTUBBED: Final = "name the function that runs: --tool NAME=module:function"
 UNRECORDED: Final = "the agent does something it did not do when it was recorded; nothing recorded answers it"
@@ -33,6 +34,24 @@ def changed(
         advice="the agent's code, prompt or input changed what it asks here; if that is meant, record a new run",
         call_id=call.call_id,
         after=after,
+    )
+
+
+def contract_changed(entry: Entry, was: Value, now: Value) -> Divergence:
+    """A recorded call was made again, and the tool's contract judges it otherwise."""
+    return Divergence(
+        "decision_mismatch",
+        kind=entry.kind,
+        name=entry.name,
+        recorded=entry.seq,
+        path="/contract/decision",
+        was=was,
+        now=now,
+        has_was=True,
+        has_now=True,
+        reason="the tool's contract judges the same arguments otherwise",
+        advice="the contract changed; if that is meant, record a new run",
+        call_id=entry.call_id,
     )
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from runreel.canonical import dumps, loads
-from runreel.record.convert import thaw
+from runreel.record.convert import rebuild, thaw
 from runreel.replay import wire
 from runreel.replay.cleaning import mask
-from runreel.replay.divergences import near
+from runreel.replay.divergences import contract_changed, near
 from runreel.replay.matching import Matcher
 from runreel.replay.protocol import Channel, Frame
 from runreel.replay.sandbox.findings import TELEMETRY_HOSTS
@@ -115,13 +115,24 @@ class Host:
         found = self._ask(call)
         if isinstance(found, Divergence):
             return self._refused(found)
+        self._compare_contract(found, frame.get("contract", ""))
         answer = found.answer
         if isinstance(answer, Raised):
             head = {"how": "raised", "error_type": answer.type, "clock_ns": found.end_ns}
             if "causes" in answer.fields:
                 head["causes"] = thaw(answer.fields["causes"])
             return Frame("reply", head, dumps(answer.message).encode())
-        return Frame("reply", {"how": "returned", "clock_ns": found.end_ns}, dumps(answer.value).encode())
+        # What the conventions say of a model's answer is not what the recorded function returned.
+        value = rebuild(answer.value, answer.fields.get("replay")) if found.kind == "llm" else answer.value
+        return Frame("reply", {"how": "returned", "clock_ns": found.end_ns}, dumps(value).encode())
+
+    def _compare_contract(self, entry: Entry, now: str) -> None:
+        """A contract that judges a recorded call otherwise is a finding, whatever the agent makes of it."""
+        fields = next((step.fields for step in self.matcher.tape.run.steps if step.seq == entry.seq), {})
+        recorded = fields.get("contract")
+        was = recorded.get("decision") if isinstance(recorded, Mapping) else None
+        if now and was and was != now:
+            self.matcher.divergences.append(contract_changed(entry, was, now))
 
     def _refused(self, divergence: Divergence) -> Frame:
         self.refusals += 1

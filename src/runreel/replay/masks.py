@@ -8,7 +8,7 @@ from typing import Final
 from runreel.errors import UsageError
 from runreel.values import Kind, Value
 
-_KINDS: Final[Mapping[str, Kind]] = {"llm": "llm", "tool": "tool", "retrieval": "retrieval"}
+_KINDS: Final[Mapping[str, Kind]] = {"llm": "llm", "tool": "tool", "retrieval": "retrieval", "memory": "memory"}
 _WHOLE: Final[Mapping[str, tuple[str, ...]]] = {"llm": ("messages",), "tool": (), "retrieval": ("query",)}
 """Where the substance of a request stands: no mask may hide all of it."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from runreel.canonical import SCHEME, make_ref
 from runreel.errors import RefusedError
 from runreel.record.convert import rebuild
+from runreel.record.said import FLAGS, PROMPTS
 from runreel.replay.spellings import Spellings
 from runreel.replay.stacks import causes_in
 from runreel.replay.strands import untangled
@@ -14,7 +15,7 @@ from runreel.replay.wire.support import require_answerable
 from runreel.runs.loose_ends import LOOSE
 from runreel.values import Gap, Kind, Run, Step, Value
 
-KINDS: tuple[Kind, ...] = ("llm", "tool", "retrieval")
+KINDS: tuple[Kind, ...] = ("llm", "tool", "retrieval", "memory")
 """What a frozen replay answers. Agent steps are the code that runs again; decisions are what it does."""
 
 
@@ -29,8 +30,12 @@ class Tape:
     notes: tuple[str, ...] = field(default=())
 
     def named(self) -> Mapping[str, Kind]:
-        """Return the names that need a function to answer for, with their kind."""
-        return {entry.name: entry.kind for entry in self.entries if entry.kind in ("tool", "retrieval")}
+        """Return the names that need a function to answer for, with their kind.
+
+        Flags and prompts need none: whoever asks the recorder for one is answered.
+        """
+        wanted = [entry for entry in self.entries if entry.kind in ("tool", "retrieval", "memory")]
+        return {entry.name: entry.kind for entry in wanted if (entry.kind, entry.name) not in _OF_THE_RECORDER}
 
     def asked_for(self) -> frozenset[str]:
         """Return the names of tools that a recorded model answer asks for and that nothing here answers for.
@@ -41,6 +46,9 @@ class Tape:
         values = (answer.value for answer in answers if not isinstance(answer, Raised))
         names = {part.get("name") for value in values for part in parts_of(value, "tool_call")}
         return frozenset(name for name in names if isinstance(name, str) and name and name not in self.named())
+
+
+_OF_THE_RECORDER = {("memory", FLAGS), ("memory", PROMPTS)}
 
 
 def build(run: Run) -> Tape:
@@ -100,23 +108,27 @@ def _require_names(run: Run, entries: Sequence[Entry]) -> None:
 
 
 def _require_boundaries(run: Run, steps: Sequence[Step]) -> None:
-    """What a memory gave the agent is in the record, but nothing stands in the memory's place yet."""
-    memories = sorted({step.name for step in steps if step.kind == "memory"})
+    """What a memory gave the agent is in the record, but only the recorder's boundary stands in the memory's place."""
+    memories = sorted({step.name for step in steps if step.kind == "memory" and not _is_recorders(step)})
     if memories:
         raise RefusedError(
             f"run {run.run_id} cannot be replayed frozen: unstubbed memory {', '.join(memories)}; "
-            "put its reads and writes behind a tool (runreel.record.tool) and record the run again"
+            "put its reads and writes behind runreel.record.memory and record the run again"
         )
 
 
+def _is_recorders(step: Step) -> bool:
+    return str(step.fields.get("instrumentation") or "").startswith("runreel.record")
+
+
 def _below_answered(steps: Sequence[Step]) -> set[int]:
-    """Return the seqs of steps that happened inside a recorded tool or retrieval."""
+    """Return the seqs of steps that happened inside a recorded tool, retrieval or memory."""
     by_seq = {step.seq: step for step in steps}
     below: set[int] = set()
     for step in steps:
         above = step.parent
         while above is not None and above in by_seq:
-            if by_seq[above].kind in ("tool", "retrieval"):
+            if by_seq[above].kind in ("tool", "retrieval", "memory"):
                 below.add(step.seq)
                 break
             above = by_seq[above].parent
@@ -165,6 +177,8 @@ def _request(run: Run, step: Step) -> Value:
             "tools": step.fields.get("tool_definitions"),
             "params": step.fields.get("params") or {},
         }
+    if step.kind == "memory":
+        return {"op": step.fields.get("op"), "arguments": given}
     if step.kind == "retrieval":
         wanted = {name: step.fields.get(name) for name in ("top_k", "filters")}
         return {"query": given, **{name: value for name, value in wanted.items() if value is not None}}

@@ -102,6 +102,8 @@ def compare(
         return _compare_fields(_model_fields(entry, call.request, call.api), bindings, rules, lenient)
     if call.kind == "retrieval":
         return _compare_fields(_retrieval_fields(entry, call), bindings, rules, lenient)
+    if call.kind == "memory":
+        return _compare_fields(_memory_fields(entry, call), bindings, rules, lenient)
     recorded, live = without_defaults(entry.request, call.request, call.defaults or {})
     return rules.unify(recorded, live, bindings, lenient)
 
@@ -164,6 +166,13 @@ def _retrieval_fields(entry: Entry, call: Call) -> dict[str, tuple[Value, Value]
     if whole or ("filters" in recorded and "filters" in live):
         pairs["filters"] = without_defaults(recorded.get("filters", {}), live.get("filters", {}), defaults)
     return pairs
+
+
+def _memory_fields(entry: Entry, call: Call) -> dict[str, tuple[Value, Value]]:
+    recorded = entry.request if isinstance(entry.request, Mapping) else {}
+    live = call.request if isinstance(call.request, Mapping) else {}
+    arguments = without_defaults(recorded.get("arguments"), live.get("arguments"), call.defaults or {})
+    return {"op": (recorded.get("op"), live.get("op")), "arguments": arguments}
 
 
 def comparable(messages: Value) -> Value:

@@ -128,10 +128,18 @@ def versions(facets: Facets) -> Mapping[str, Value]:
     return out
 
 
-def prompts(turns: Sequence[Draft]) -> Mapping[str, Value]:
-    """Return the prompts used: `templates` (name to versions), `fingerprints` (hashes of the system instructions)."""
+def prompts(turns: Sequence[Draft], spans: Sequence[Span] = ()) -> Mapping[str, Value]:
+    """Return the prompts used: `templates` (name to versions), `fingerprints` (hashes of the system instructions).
+
+    `spans` may hold prompts that were read on their own (`runreel.record.prompt`).
+    """
     templates: dict[str, list[Value]] = {}
     fingerprints: list[Value] = []
+    for span in spans:
+        named, said = span.attributes.get(keys.PROMPT_ID), span.attributes.get(keys.PROMPT_VERSION)
+        read = isinstance(named, str) and keys.MEMORY_STORE in span.attributes
+        if isinstance(named, str) and read and said not in templates.setdefault(named, []):
+            templates[named].append(said)
     for turn in turns:
         name, version = turn.fields.get("prompt_name"), turn.fields.get("prompt_version")
         if isinstance(name, str) and version not in templates.setdefault(name, []):

@@ -221,7 +221,7 @@ def _run(
         parent_relation=relation,
         replay_of=facets.text("replay_of") or None,
         versions=_versions(facets, turns, payloads),
-        prompt_versions=about.prompts(turns),
+        prompt_versions=about.prompts(turns, spans),
         user_ref=facets.text("user_ref") or None,
         user_input=payloads.of(about.user_input(facets, turns)),
         final_output=payloads.of(about.final_output(facets, turns)),

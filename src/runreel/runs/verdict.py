@@ -34,6 +34,7 @@ _EMBEDDINGS = (
 )
 _UNRECORDED = "return and take plain values, dataclasses or pydantic models at the boundary"
 _LOSSES = "read the agent's log for what the recorder could not do"
+_BYPASSED = "put what connects there behind a tool (runreel.record.tool): no record holds what it was told"
 _CODE = "set service.version or vcs.ref.head.revision to the commit, in OTEL_RESOURCE_ATTRIBUTES"
 _ALIAS = "pin the model to a dated snapshot, and use an instrumentation that records the model that answered"
 
@@ -151,6 +152,11 @@ def _run_gaps(run: Run) -> Iterator[Gap]:
         own = step.fields.get("replay")
         if isinstance(own, Mapping) and isinstance(lost := own.get("recorder.losses"), str):
             yield Gap(step.seq, "recorder", "diagnose", f"recorder_losses: {lost}", _LOSSES)
+    for step in run.steps:
+        own = step.fields.get("replay")
+        hosts = own.get("run.bypassed") if isinstance(own, Mapping) else None
+        for host in hosts if isinstance(hosts, tuple) else ():
+            yield Gap(step.seq, "boundary", "diagnose", f"bypassed_boundary({host!s})", _BYPASSED)
     if run.open:
         yield Gap(None, "root", "diagnose", "open: the run has not ended yet", "wait until it has, then look again")
     if not _text(run.versions, "code_version"):

@@ -76,6 +76,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     keys.UNRECORDED: "result: Cursor",
     keys.SENSITIVE: "/customer/iban",
     keys.SENSITIVE_TOOLS: "refund /customer/iban",
+    keys.BYPASSED: "api.example.org",
     keys.RECORDER_LOSSES: "2 results of type Cursor were not recorded",
     keys.LLM_REQUEST_EXTRA: '{"tool_choice":"auto"}',
     keys.PROMPT_ID: "planner",
@@ -93,6 +94,8 @@ EXAMPLES: Final[Mapping[str, str]] = {
     keys.DECISION_REASON: "the parcel is lost",
     keys.MEMORY_STORE: "preferences",
     keys.MEMORY_KEY: "u-812/language",
+    keys.MEMORY_INPUT: '{"user":"u-812"}',
+    keys.MEMORY_OUTPUT: '{"language":"en"}',
 }
 
 

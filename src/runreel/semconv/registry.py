@@ -192,11 +192,11 @@ _DECISION = (
 )
 
 _MEMORY = (
-    Field("memory", "name", "text", "Name of the operation."),
+    Field("memory", "name", "text", "Name of the store, else of the operation."),
     Field("memory", "op", "text", "search, create, update, upsert or delete.", "required", "frozen"),
     Field("memory", "store", "text", "The memory store."),
     Field("memory", "key", "text", "The record.", sensitive=True),
-    _content("memory", "input", "value", "The query, or what was written.", "optional"),
+    _content("memory", "input", "value", "The query, or what was written; the arguments by name.", "optional"),
     _content("memory", "output", "value", "The records.", "recommended"),
 )
 
@@ -290,6 +290,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         "texts",
         "The same of all tools that the process has, each as `tool pointer`: for the messages that quote their calls.",
     ),
+    Attribute(keys.BYPASSED, "texts", "On a run: hosts that were connected to outside of any recorded call."),
     Attribute(keys.RECORDER_LOSSES, "text", "What the recorder says that it could not do."),
     Attribute(keys.TOOL_MODE, "text", "Whether the tool ran for real.", ("live", "shadow")),
     Attribute(keys.TOOL_CONTRACT_DECISION, "text", "What a contract said of the call.", ("admit", "reject", "coerce")),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from runreel.replay.boundaries.registrations import Branch, Form, Names, branches, walk
 
-_RECORDER = {"tool", "retriever"}
+_RECORDER = {"tool", "retriever", "memory"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def functions_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _boundaries(tree: ast.Module) -> Iterator[str]:
-    """Name what the recorder's `tool` and `retriever` are given here: as an argument, or by the function below them."""
+    """Name what the recorder's decorators are given here: as an argument, or by the function below them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _called(node.func) in _RECORDER and _from_recorder(node.func, tree):
             given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "name")]

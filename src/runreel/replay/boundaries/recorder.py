@@ -1,28 +1,47 @@
 """The recorder's own boundaries (`runreel.record`), answered from the record."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Protocol
 
 from runreel.record import calls
+from runreel.record._active import CallKind
 from runreel.replay.boundaries.errors import revive_chain
-from runreel.replay.boundaries.functions import Asking, FailedError
+from runreel.replay.boundaries.functions import FailedError
 from runreel.values import Value
 
 
+class Asking(Protocol):
+    """Whoever knows the recorded answers."""
+
+    def call(
+        self,
+        kind: CallKind,
+        name: str,
+        arguments: Value,
+        *,
+        call_id: str = "",
+        defaults: Mapping[str, Value] | None = None,
+        contract: str = "",
+    ) -> Value:
+        """Return the recorded result (see functions.Asking); `contract` is what a contract says of the call now."""
+        ...
+
+
 class Boundary:
-    """What the recorder calls in place of a tool's or retriever's body (`runreel.record._active.Boundary`)."""
+    """What the recorder calls in place of a tool's, index's, memory's or model's body (`_active.Boundary`)."""
 
     def __init__(self, asking: Asking) -> None:
         self._asking = asking
 
     def call(
-        self, kind: Literal["tool", "retrieval"], name: str, arguments: Mapping[str, Value], call_id: str
+        self, kind: CallKind, name: str, arguments: Mapping[str, Value], call_id: str, *, contract: str = ""
     ) -> Value:
         """Return the recorded answer. Raises the recorded exception, or DivergedError."""
-        declared = calls.declared.get((kind, name))
+        declared = calls.declared.get((kind, calls.known_as(kind, name, arguments.get("op"))))
         defaults = declared.defaults if declared is not None else {}
+        judged = {"contract": contract} if contract else {}
         try:
-            return self._asking.call(kind, name, arguments, call_id=call_id, defaults=defaults)
+            return self._asking.call(kind, name, arguments, call_id=call_id, defaults=defaults, **judged)
         except FailedError as failed:
             error = revive_chain(failed.type, failed.message, failed.causes)
         raise error

@@ -1,7 +1,7 @@
 """The attributes of our own, `replay.*`: asked before any dialect, since whoever set them meant them."""
 
 from runreel.semconv import keys
-from runreel.semconv.dialect import Dialect, Source
+from runreel.semconv.dialect import Dialect, Source, arguments_source, result_source
 from runreel.semconv.view import View
 from runreel.values import Kind
 
@@ -54,6 +54,7 @@ DIALECT = Dialect(
         "decision.type": (keys.DECISION_TYPE,),
         "decision.options": (keys.DECISION_OPTIONS,),
         "decision.reason": (keys.DECISION_REASON,),
+        "memory.name": (keys.MEMORY_STORE,),
         "memory.op": (keys.MEMORY_OP,),
         "memory.store": (keys.MEMORY_STORE,),
         "memory.key": (keys.MEMORY_KEY,),
@@ -71,6 +72,8 @@ DIALECT = Dialect(
     },
     contents={
         "decision.output": Source((keys.DECISION_CHOSEN,)),
+        "memory.input": arguments_source(keys.MEMORY_INPUT),
+        "memory.output": result_source(keys.MEMORY_OUTPUT),
         "run.user_input": Source((keys.RUN_USER_INPUT,)),
         "run.final_output": Source((keys.RUN_FINAL_OUTPUT,)),
     },
