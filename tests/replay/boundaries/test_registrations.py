@@ -47,6 +47,12 @@ LIVE = "def find(q):\n    raise AssertionError('ran')\n"
         ("class D:\n    def __init__(self): self.name = 'search'\n    def __call__(self, q): 1 / 0", "D()('x')"),
         ("find.__name__ = 'search'", "find('x')"),
         ("class D:\n    search = staticmethod(find)", "D.search('x')"),
+        ("T = [{'name': 'search', 'fn': find}]", "T[0]['fn']('x')"),
+        ("T = {'search': (find, {'q': 'text'})}", "T['search'][0]('x')"),
+        ("T = {}\nT['search'] = {'fn': find}", "T['search']['fn']('x')"),
+        ("T = {'search': None or find}", "T['search']('x')"),
+        ("SEARCH = 'search'\nT = {SEARCH: find}", "T['search']('x')"),
+        ("SEARCH = 'search'\nT = {}\nT[SEARCH] = find", "T['search']('x')"),
     ],
 )
 def test_what_stands_under_the_name_answers(source, ask):
@@ -65,6 +71,9 @@ def test_what_stands_under_the_name_answers(source, ask):
         ("import threading\nt = threading.Thread(target=int, name='search'); t.start(); t.join()", "t.name"),
         ("def call_tool(n, f): return f()\nx = call_tool('search', lambda: 5)", "x"),
         ("other = lambda: 7", "other()"),
+        ("def search(q): 1 / 0\ndef shown(q): return 'shown'\nT = {'search': (search, shown)}", "T['search'][1]('x')"),
+        ("name = 'search'\nT = {name: 3, 'other': len}", "T['other']('x')"),
+        ("SEARCH = 'search'\nSEARCH = 'other'\ndef f(q): return 7\nT = {SEARCH: f}", "T['other']('x')"),
     ],
 )
 def test_everything_else_stays_as_it_is(source, result):

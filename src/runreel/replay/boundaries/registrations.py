@@ -6,7 +6,7 @@ that what stands there passes through `standing.registered` first, which answers
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ _FUNCTIONS = frozenset(
 )
 _REGISTERING = ("register", "add", "set", "bind", "tool", "expose", "define", "make_tool", "create_tool")
 _MAPS = frozenset({"dict", "update", "SimpleNamespace", "OrderedDict"})
+_ROWS = (ast.Tuple, ast.List, ast.Set)
 _DEPTH = 5
 
 
@@ -130,9 +131,33 @@ def form_of(node: ast.AST) -> Form:
         if name in ("staticmethod", "classmethod") and node.args:
             return form_of(node.args[0])
         return Form("call", name) if name else Form("other")
-    if isinstance(node, ast.IfExp):
-        return next((one for one in map(form_of, (node.body, node.orelse)) if one.kind != "other"), Form("other"))
-    return Form("other")
+    either = (
+        [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values if isinstance(node, ast.BoolOp) else []
+    )
+    return next((one for one in map(form_of, either) if one.kind != "other"), Form("other"))
+
+
+def constants(tree: ast.Module, names: Iterable[str]) -> dict[str, str]:
+    """Return what stands for one of the names everywhere: `PAY = "pay"`, at the top, in a class, in an enumeration."""
+    wanted, found, several = frozenset(names), dict[str, str](), set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            for target in filter(str.isupper, _targets(node)):
+                text = node.value.value if isinstance(node.value, ast.Constant) else None
+                if target in found or not isinstance(text, str) or text not in wanted:
+                    several.add(target)
+                else:
+                    found[target] = text
+    return {name: text for name, text in found.items() if name not in several}
+
+
+def text_of(node: ast.AST | None, known: Mapping[str, str]) -> str:
+    """Return the text that an expression is, as a constant or by a constant's name; nothing for anything else."""
+    if isinstance(node, ast.Attribute) and node.attr == "value":
+        node = node.value
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    return known.get(last_name(node), "") if node is not None else ""
 
 
 # --- dispatch ---------------------------------------------------------------------------------------------------------
@@ -149,29 +174,39 @@ class Branch:
 
 def branches(tree: ast.Module, names: frozenset[str]) -> Iterator[Branch]:
     """Return the branches of a module that are taken for one of the names, and that call something by its name."""
+    known = constants(tree, names)
     for node in ast.walk(tree):
-        body: list[ast.AST] = []
+        taken: list[tuple[set[str], Sequence[ast.AST]]] = []
         if isinstance(node, ast.If):
-            compared, body = _compared(node.test), [*node.body]
+            taken = [(_compared(node.test, known), node.body), (_compared(node.test, known, ast.NotEq), node.orelse)]
         elif isinstance(node, ast.IfExp):
-            compared, body = _compared(node.test), [node.body]
-        elif isinstance(node, ast.match_case) and isinstance(node.pattern, ast.MatchValue):
-            compared, body = _constants([node.pattern.value]), [*node.body]
-        else:
-            continue
-        calls = [one.func for part in body for one in ast.walk(part) if isinstance(one, ast.Call)]
-        if calls:
-            for name in compared & names:
-                yield Branch(name, body[0].lineno, frozenset(map(last_name, calls)))  # type: ignore[attr-defined]
+            taken = [
+                (_compared(node.test, known), [node.body]),
+                (_compared(node.test, known, ast.NotEq), [node.orelse]),
+            ]
+        elif isinstance(node, ast.match_case):
+            values = [one.value for one in ast.walk(node.pattern) if isinstance(one, ast.MatchValue)]
+            taken = [(_texts(values, known), node.body)]
+        for compared, body in taken:
+            calls = [one.func for part in body for one in ast.walk(part) if isinstance(one, ast.Call)]
+            if calls:
+                for name in compared & names:
+                    yield Branch(name, body[0].lineno, frozenset(map(last_name, calls)))  # type: ignore[attr-defined]
 
 
-def _compared(test: ast.expr) -> set[str]:
-    equal = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
-    return _constants([test.left, *test.comparators]) if equal and isinstance(test, ast.Compare) else set()
+def _compared(test: ast.expr, known: Mapping[str, str], how: type[ast.cmpop] = ast.Eq) -> set[str]:
+    """Return the texts that something is compared with: `== "search"`, `in ("search", "find")`, among conditions."""
+    if isinstance(test, ast.BoolOp):
+        return set[str]().union(*(_compared(one, known, how) for one in test.values))
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return set()
+    if how is ast.Eq and isinstance(test.ops[0], ast.In) and isinstance(test.comparators[0], _ROWS):
+        return _texts(test.comparators[0].elts, known)
+    return _texts([test.left, *test.comparators], known) if isinstance(test.ops[0], how) else set()
 
 
-def _constants(nodes: Iterable[ast.expr]) -> set[str]:
-    return {one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+def _texts(nodes: Iterable[ast.AST], known: Mapping[str, str]) -> set[str]:
+    return {text for text in (text_of(one, known) for one in nodes) if text}
 
 
 # --- finding and rewriting --------------------------------------------------------------------------------------------
@@ -181,8 +216,9 @@ class Registrations(ast.NodeTransformer):
     """Walks one module: `found` are the registrations of the wanted names, `unclear` the places that only running
     could explain, by name. The tree is changed as it is walked."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], known: Mapping[str, str]) -> None:
         self._names = frozenset(names)
+        self._known = known
         self.found: list[Registration] = []
         self.unclear: dict[str, list[int]] = {}
 
@@ -191,14 +227,31 @@ class Registrations(ast.NodeTransformer):
         for position, key in enumerate(node.keys):
             name = self._wanted(key)
             if name:
-                node.values[position] = self._through(name, node.values[position])
+                node.values[position] = self._inside(name, node.values[position])
+        described = [value for key, value in zip(node.keys, node.values, strict=True) if text_of(key, {}) in _NAMES]
+        if name := next(filter(None, map(self._wanted, described)), ""):
+            self._functions(name, node)
         return node
+
+    def _inside(self, name: str, node: ast.expr) -> ast.expr:
+        """`"search": (find, SCHEMA)`, `"search": {"fn": find}`: what is called stands in what the name is given. What
+        stands beside a function of that name is something else."""
+        if isinstance(node, (ast.Tuple, ast.List)) and name not in map(last_name, node.elts):
+            node.elts = [self._through(name, one) for one in node.elts]
+        elif isinstance(node, ast.Dict):
+            self._functions(name, node)
+        return self._through(name, node)
+
+    def _functions(self, name: str, node: ast.Dict) -> None:
+        for position, key in enumerate(node.keys):
+            if text_of(key, {}) in _FUNCTIONS:
+                node.values[position] = self._through(name, node.values[position])
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         self.generic_visit(node)
-        for name in _targets(node):
-            if name in self._names:
-                node.value = self._through(name, node.value)
+        keys = [self._wanted(one.slice) for one in node.targets if isinstance(one, ast.Subscript)]
+        for name in {*_targets(node), *keys} & self._names:
+            node.value = self._inside(name, node.value) if name in keys else self._through(name, node.value)
         renamed = self._wanted(node.value)
         if renamed and any(isinstance(one, ast.Attribute) and one.attr == "__name__" for one in node.targets):
             return self._renamed(renamed, node)
@@ -312,8 +365,8 @@ class Registrations(ast.NodeTransformer):
         )
 
     def _wanted(self, node: ast.AST | None) -> str:
-        named = isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in self._names
-        return str(node.value) if named and isinstance(node, ast.Constant) else ""
+        text = text_of(node, self._known)
+        return text if text in self._names else ""
 
     def _through(self, name: str, node: ast.expr) -> ast.expr:
         if not _may_be(node):
@@ -340,6 +393,7 @@ def _hook(name: str) -> ast.expr:
 
 def walk(tree: ast.Module, names: Iterable[str]) -> Registrations:
     """Change a module's tree so that its registrations of `names` go through the hook; return what they were."""
-    walker = Registrations(names)
+    names = frozenset(names)
+    walker = Registrations(names, constants(tree, names))
     walker.visit(tree)
     return walker
