@@ -17,7 +17,7 @@ from typing import Any
 from runreel.canonical import dumps, loads
 from runreel.errors import DivergedError, EntryPointError, RefusedError
 from runreel.record.convert import thaw
-from runreel.replay import capture, determinism, entry, frames, parsers, transports
+from runreel.replay import adapters, capture, determinism, entry, frames, parsers, transports
 from runreel.replay.boundaries import finding, functions, recorder, swapping
 from runreel.replay.clock import Clock
 from runreel.replay.descendants.broker import Broker
@@ -142,15 +142,26 @@ class Child:
         found = finding.find(place, wanted, packages=self._swapper.packages)
         for name in wanted:
             if not found.has(name) and (name not in self._asked_for or name in found.unclear):
-                missing[name] = found.told(name)
+                if why := self._unanswered(name, found):
+                    missing[name] = why
             elif len(found.functions.get(name, ())) > 1:
                 self._tell("note", text=_several(name, found.functions[name]))
         # A program that the agent started has some of the tools; the agent itself was asked for all of them.
         return {} if self._plan.get("part") else missing
 
+    def _unanswered(self, name: str, found: finding.Found) -> str:
+        """Say why a name without a function cannot be answered for; "" where its framework's adapter does that."""
+        framework = self._plan.get("frameworks", {}).get(name)
+        if framework is None:
+            return found.told(name)
+        problem = adapters.problem(framework)
+        return f"it is a tool of {framework}, which is answered in tested versions only: {problem}" if problem else ""
+
     def _install(self) -> None:
         """Put every boundary in place; libraries are patched when the agent imports them."""
         functions.connect(_Through(self, "function"))
+        for problem in adapters.install(self._kinds, lambda name: _Through(self, name)):
+            self._tell("note", text=f"only functions are answered, and no tools by their framework: {problem}")
         transports.require_tested()
         transports.install(self.http)
         capture.install(self._link)

@@ -16,7 +16,7 @@ from typing import IO, Any
 from runreel.canonical import Bindings, dumps, freeze
 from runreel.canonical.match import Keys
 from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
-from runreel.replay import outcome, tape
+from runreel.replay import adapters, outcome, tape
 from runreel.replay.drawn import Drawn
 from runreel.replay.host import Host
 from runreel.replay.masks import parse as parse_mask
@@ -190,6 +190,9 @@ def _plan(
         "args": list(args),
         "names": dict(arranged.named()),
         "asked_for": sorted(arranged.asked_for()),
+        "frameworks": adapters.frameworks(
+            (one.name, one.instrumentation) for one in arranged.entries if one.kind in ("tool", "retrieval")
+        ),
         "targets": dict(targets),
         "start_ns": run.started_ns,
         "seed": hashlib.sha256(run.run_id.encode()).hexdigest(),

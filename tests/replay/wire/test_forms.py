@@ -175,3 +175,18 @@ def test_the_name_of_a_tools_message_is_a_frameworks_own_and_is_not_compared():
     assert same("", (recorded,), (told("tool", result("ok")),))
     assert not same("", (recorded,), ({**told("tool", result("ok")), "name": "fetch"},))
     assert not same("", ({**told("user", text("hi")), "name": "dana"},), (told("user", text("hi")),))
+
+
+def test_how_an_answer_in_the_history_ended_is_no_part_of_a_request():
+    recorded = ({**told("assistant", call()), "finish_reason": "tool_call"},)
+
+    assert same("", recorded, (told("assistant", call()),))
+
+
+def test_arguments_that_are_no_json_are_the_same_however_a_framework_hands_them_back():
+    def answer(arguments):
+        return (told("assistant", {**call(), "arguments": arguments}),)
+
+    assert same("", answer('{"city": "Lis'), answer({"INVALID_JSON": '{"city": "Lis'}))
+    assert not same("", answer('{"city": "Lis'), answer({"INVALID_JSON": '{"city": "Osl'}))
+    assert not same("", answer({"city": "Lis"}), answer({"INVALID_JSON": '{"city": "Lis'}))

@@ -5,6 +5,7 @@ import inspect
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, Protocol
@@ -18,11 +19,15 @@ from runreel.values import Kind, Value
 
 @dataclass(frozen=True, slots=True)
 class FailedError(Exception):
-    """The recorded call had failed: with this type and text, and these causes (type and text, nearest first)."""
+    """The recorded call had failed: with this type and text, and these causes (type and text, nearest first).
+
+    `arguments` is the typed JSON of what the exception was made with, "" where only its text is recorded.
+    """
 
     type: str
     message: str
     causes: tuple[tuple[str, str], ...] = ()
+    arguments: str = ""
 
 
 class Asking(Protocol):
@@ -56,6 +61,9 @@ class _Stub:
 
 
 _CALL_ID_KEYS = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
+
+call_id: ContextVar[str] = ContextVar("runreel_framework_call_id", default="")
+"""The model's id of the call that a framework makes, where its adapter knows it."""
 
 _stubs: list[_Stub] = []
 _by_code: dict[CodeType, _Stub] = {}
@@ -215,7 +223,10 @@ def _returns(function: Any) -> object:
 
 
 def current_call_id() -> str:
-    """Return the tool call id on the current span: agents set it before the tool runs."""
+    """Return the tool call id that a framework's adapter knows, or that is on the current span: agents set it before
+    the tool runs."""
+    if known := call_id.get():
+        return known
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         return ""

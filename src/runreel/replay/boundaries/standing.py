@@ -18,7 +18,8 @@ from runreel.values import Kind
 
 _kinds: dict[str, Kind] = {}
 _packages: list[str] = []
-_NAME = "_runreel_tool"
+MARK = "_runreel_tool"
+"""Holds the name that something answers for which is no swapped function."""
 
 
 def expect(kinds: Mapping[str, Kind], packages: Iterable[str] = ()) -> None:
@@ -50,7 +51,7 @@ def marked(name: str) -> Callable[[Any], Any]:
 
 def stand_in(value: Any, kind: Kind, name: str) -> Any:
     """Return what answers in the place of something callable."""
-    if getattr(value, _NAME, "") == name:
+    if getattr(value, MARK, "") == name:
         return value
     if isinstance(value, functools.partial):
         return _partial(value, kind, name)
@@ -68,7 +69,7 @@ def in_place(value: Any, kind: Kind, name: str) -> bool:
     """Have something that is no function answer for a name, whoever holds it; say whether that can be done."""
     if not callable(value) or isinstance(value, type) or inspect.isbuiltin(value):
         return False
-    return stand_in(value, kind, name) is value and getattr(value, _NAME, "") == name
+    return stand_in(value, kind, name) is value and getattr(value, MARK, "") == name
 
 
 def _function(value: Any, inner: FunctionType, kind: Kind, name: str) -> Any:
@@ -102,10 +103,10 @@ def _is_own(code: CodeType) -> bool:
 
 def _partial(value: functools.partial[Any], kind: Kind, name: str) -> Any:
     """What the model was told of is the partial: what it holds already is no argument of the call."""
-    if getattr(value.func, _NAME, ""):  # it answers for another tool as well
+    if getattr(value.func, MARK, ""):  # it answers for another tool as well
         return _wrapper(value, kind, name)
     stub = _wrapper(value, kind, name)
-    value.__setstate__((stub, (), {}, {**value.__dict__, _NAME: name}))  # type: ignore[attr-defined]
+    value.__setstate__((stub, (), {}, {**value.__dict__, MARK: name}))  # type: ignore[attr-defined]
     return value
 
 
@@ -118,7 +119,7 @@ def _object(value: Any, kind: Kind, name: str) -> Any:
     said = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
     try:
         below: Any = type(own)
-        value.__class__ = below(own.__name__, (own,), {**names, "__slots__": (), _NAME: name, **said})
+        value.__class__ = below(own.__name__, (own,), {**names, "__slots__": (), MARK: name, **said})
     except (TypeError, AttributeError):  # a class that may not be derived from, or an object that is frozen
         return _wrapper(value, kind, name)
     return value
@@ -148,7 +149,7 @@ def _wrapper(value: Any, kind: Kind, name: str) -> Callable[..., Any]:
     vars(made).pop("__wrapped__")  # nobody shall get at what must not run
     if signature is not None:
         vars(made)["__signature__"] = signature
-    setattr(made, _NAME, name)
+    setattr(made, MARK, name)
     return made
 
 

@@ -17,25 +17,24 @@ TESTED: Final = {
 
 def require_tested() -> None:
     """Raise RefusedError where an installed library is outside its range: nobody knows what it would do."""
-    wrong = [text for package in TESTED if (text := _outside(package))]
+    wrong = [text for package in TESTED if (text := outside(package, *TESTED[package]))]
     if wrong:
         raise RefusedError(f"replay cannot answer for {'; nor for '.join(wrong)}; install versions that are tested")
 
 
 def check(package: str) -> None:
     """Raise RefusedError where one library is outside its range."""
-    text = _outside(package)
+    text = outside(package, *TESTED[package])
     if text:
         raise RefusedError(f"replay cannot answer for {text}; install a version that is tested")
 
 
-def _outside(package: str) -> str:
+def outside(package: str, first: tuple[int, ...], beyond: tuple[int, ...]) -> str:
     """Say what is wrong with the version that is installed; "" where it is tested, or none is installed."""
     try:
         text = version(package)
     except PackageNotFoundError:
         return ""
-    first, beyond = TESTED[package]
     numbers = tuple(int(digits) for digits in text.split(".")[:2] if digits.isdigit())
     if first <= numbers < beyond:
         return ""

@@ -19,6 +19,8 @@ from runreel.values import Value
 _SAID: Final = frozenset({"type", "content", "id", "name", "arguments", "response", "uri", "file_id", "data"})
 # Made by the sender of the record, or by the provider for its own use: only compared where both have it.
 _MADE: Final = frozenset({"mime_type", "modality", "signature", "thoughtSignature", "thought_signature"})
+_NO_JSON: Final = "INVALID_JSON"
+"""The key under which Pydantic AI hands arguments back that are no JSON; its record has them bare."""
 _TEXTS: Final = {"refusal": "text"}
 
 
@@ -137,8 +139,9 @@ def _message(api: str, recorded: Value, live: Value) -> Paired:
     if not isinstance(before, tuple) or not isinstance(now, tuple):
         return Paired(recorded, live)
     skipped: frozenset[str] = frozenset()
-    if live.get("role") == "tool" and "name" not in live:  # a framework's name for its message, which no API is told
-        recorded = {name: one for name, one in recorded.items() if name != "name"}
+    # What a framework says of a message and no API is told: the name of a tool's, how an answer in the history ended.
+    untold = {"finish_reason", "name"} if live.get("role") == "tool" else {"finish_reason"}
+    recorded = {name: one for name, one in recorded.items() if name in live or name not in untold}
     # An answer whose reasoning was not recorded cannot be handed back with it. In responses the record of the next
     # request has it although the record of the answer has not.
     told, given = _has_reasoning(before), _has_reasoning(now)
@@ -169,6 +172,9 @@ def _part(recorded: Value, live: Value) -> Paired:
     if live.get("type") == _RESULT:
         said = said - {"name"} if "id" in recorded else said - {"name", "id"}
     now = {name: one for name, one in live.items() if name in recorded or name in said}
+    given = now.get("arguments")
+    if isinstance(before.get("arguments"), str) and isinstance(given, Mapping) and given.keys() == {_NO_JSON}:
+        now["arguments"] = given[_NO_JSON]
     for one in (before, now):
         if isinstance(kind := one.get("type"), str):
             one["type"] = _TEXTS.get(kind, kind)
