@@ -89,6 +89,35 @@ def test_what_is_in_any_request_is_taken_for_no_draw(kind, value, was):
     assert not same({"count": was}, {"count": value}, drawn((kind, value)))
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "was"),
+    [
+        ("uuid", NEW, "alpha"),
+        ("uuid", NEW, "<EMAIL_0badc0de>"),
+        ("uuid", NEW, OLD.replace("-", "")),
+        ("bytes", "deadbeef", "A-1042"),
+        ("bytes", "deadbeef", "deadbeef00"),
+        ("random", 0.53, 100),
+        ("random", 0.53, 100.0),
+        ("random", 5_123_456_789, 100),
+        ("random", 5_123_456_789, 4900),
+    ],
+)
+def test_a_recorded_value_of_another_form_was_no_draw(kind, value, was):
+    assert not same({"to": was}, {"to": value}, drawn((kind, value)))
+
+
+@pytest.mark.parametrize(("kind", "value", "was"), [("uuid", NEW, "<PHONE_0badc0de>"), ("random", "bravo!", "charly")])
+def test_a_token_of_digits_and_a_picked_text_may_have_been_drawn(kind, value, was):
+    assert same({"to": was}, {"to": value}, drawn((kind, value)))
+
+
+@pytest.mark.parametrize("now", [10**400, -(10**400), -float("inf"), f"for {10**400}", "7" * 5000, f"1{'0' * 9}.0e999"])
+@pytest.mark.parametrize("was", [1, 1.5, float("inf"), float("nan"), "for 1", "1.0"])
+def test_numbers_that_no_clock_shows_are_just_others(was, now):
+    assert not same({"n": was}, {"n": now}, drawn(("random", 0.25)))
+
+
 def iso(seconds):
     return datetime.fromtimestamp(START / 1e9 + seconds, UTC).isoformat()
 

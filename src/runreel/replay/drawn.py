@@ -27,7 +27,11 @@ _PIECE: Final = re.compile(
 _BEFORE_NS: Final = 2_000_000_000
 _AFTER_NS: Final = 60_000_000_000
 _UNITS: Final = (1_000_000_000, 1_000_000, 1_000, 1)  # seconds, milli, micro, nano: how many nanoseconds one is
+_LATEST_NS: Final = 1 << 63  # no clock shows more in any unit: what is above, infinite or no number is no time
 _LEAST_RANDOM: Final = 4  # characters or digits: what is shorter is in any text
+_SIZES: Final = 2  # digits by which two numbers of one draw may differ: more does so once in a thousand
+_HEX: Final = re.compile("[0-9a-fA-F]")
+_LIKE_IDS: Final = frozenset({"PHONE", "CARD", "SSN", "CRYPTO", "FIELD", "HASH", "REGULATED"})
 
 
 class Piece(NamedTuple):
@@ -59,15 +63,19 @@ class Drawn:
             self.kinds.setdefault(form, kind)
 
     def pair(self, was: str | float, now: str | float, trial: "Trial") -> bool:
-        """Say whether a live value stands for a recorded one: both new to each other, or known to belong together."""
-        was, now = _folded(was), _folded(now)
-        if now not in self.kinds:
+        """Say whether a live value stands for a recorded one: both new to each other, or known to belong together.
+
+        A recorded value of another form was no draw: code that now draws what it was given before has changed.
+        """
+        kind = self.kinds.get(_folded(now))
+        if kind is None or not _of_one_form(kind, was, now):
             return False
+        was, now = _folded(was), _folded(now)
         known, back = self.pairs.get(now, trial.pairs.get(now)), self.taken.get(was, trial.taken.get(was))
         if known is not None or back is not None:
             return known == was and back == now
         trial.pairs[now], trial.taken[was] = was, now
-        trial.assumed[f"{self.kinds[now]} {was}"] = None
+        trial.assumed[f"{kind} {was}"] = None
         return True
 
     def keep(self, trial: "Trial") -> None:
@@ -84,6 +92,8 @@ class Drawn:
         """Say which clock or counter of this very moment a number comes from."""
         if isinstance(number, int) and number in self.pids:
             return "process id"
+        if not abs(number) < _LATEST_NS:  # nan is not, either
+            return None
         latest = self.now()
         if any(self.since <= number * unit / 1e9 <= latest for unit in _UNITS):
             return "monotonic clock"
@@ -122,6 +132,8 @@ class Trial:
         return was
 
     def _same_clock(self, was: float, now: float) -> bool:
+        if not abs(was) < _LATEST_NS or not abs(now) < _LATEST_NS:
+            return False
         if any(self.drawn.in_time(int(was * unit)) and self.drawn.in_time(int(now * unit)) for unit in _UNITS):
             self.assumed["time of the clock"] = None
             return True
@@ -178,12 +190,28 @@ def _instant(text: str) -> tuple[int, ...]:
 
 
 def _as_number(text: str) -> float | None:
-    if text.isdecimal():
-        return int(text)
     try:
-        return float(text)
-    except ValueError:
+        return int(text) if text.isdecimal() else float(text)
+    except ValueError:  # also where there are more digits than Python reads
         return None
+
+
+def _of_one_form(kind: str, was: str | float, now: str | float) -> bool:
+    """Say whether two values may have come from one draw: ids and bytes are written alike, numbers are of one size.
+
+    A picked text may be any text. A token may be what redaction took an id for by its look, but for no address or name.
+    """
+    if isinstance(was, str) and isinstance(now, str):
+        if kind == "random":
+            return True
+        token = TOKEN_RE.fullmatch(was)
+        return token[1] in _LIKE_IDS if token else _HEX.sub("0", was) == _HEX.sub("0", now)
+    if isinstance(was, str) or isinstance(now, str):
+        return False
+    if isinstance(now, float) and not now.is_integer():
+        return isinstance(was, float) and not was.is_integer()
+    digits, drawn = len(str(abs(was))), len(str(abs(now)))
+    return digits >= _LEAST_RANDOM and abs(digits - drawn) <= _SIZES
 
 
 def _folded(value: str | float) -> str | float:
