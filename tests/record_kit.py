@@ -1,5 +1,9 @@
 """Read back what the recorder's spans say: in-process, through the SDK's own in-memory exporter."""
 
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -34,3 +38,30 @@ def run_of(spans: InMemorySpanExporter):
 
     data = encode_spans(spans.get_finished_spans()).SerializeToString()
     return assemble(otlp.decode("traces", data, "protobuf", "default").spans)
+
+
+@contextmanager
+def http_receiver():
+    """Yield the endpoint of an OTLP receiver, and what it got: path, content type and body of each request."""
+    got: list[tuple[str, str, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["content-length"]))
+            got.append((self.path, self.headers["content-type"], body))
+            self.send_response(200)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", got
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -27,7 +27,10 @@ def show(*seen):
 
 class QuotaError(RuntimeError):
     def __init__(self, used, limit):
-        super().__init__(f"used {used} of {limit}")
+        super().__init__(used, limit)
+
+    def __str__(self):
+        return "used {} of {}".format(*self.args)
 
 
 class Refused(Exception):
@@ -172,7 +175,7 @@ def use(call):
     except Exception as error:
         cause = error.__cause__
         seen = f"{type(error).__name__}: {error}"
-        show(seen, [str(one) for one in error.args], type(error) is QuotaError, type(cause).__name__, str(cause))
+        show(seen, error.args, type(error) is QuotaError, type(cause).__name__, str(cause))
         return seen
     seen = base64.b64encode(result).decode() if isinstance(result, bytes) else json.dumps(result)
     show(call.function.name, type(result).__name__, len(seen), hashlib.sha256(seen.encode()).hexdigest())

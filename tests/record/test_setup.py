@@ -2,15 +2,14 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from concurrent import futures
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import grpc
 import pytest
 
+from record_kit import http_receiver
 from runreel import otlp
 from runreel.runs.assemble import assemble
 
@@ -29,32 +28,6 @@ def run_agent(*arguments, **environ):
     )
     assert done.returncode == 0, done.stderr
     return done
-
-
-@contextmanager
-def http_receiver():
-    got = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["content-length"]))
-            got.append((self.path, self.headers["content-type"], body))
-            self.send_response(200)
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *args):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", got
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextmanager

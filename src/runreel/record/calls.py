@@ -5,7 +5,7 @@ import inspect
 import traceback
 import typing
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
@@ -16,9 +16,10 @@ from opentelemetry.util.types import AttributeValue
 from runreel import __version__
 from runreel.record import _active, said
 from runreel.record.contract import ContractError, Judged
-from runreel.record.convert import plain, restore
+from runreel.record.convert import UnrecordableError, plain, restore
 from runreel.record.losses import safely
 from runreel.record.said import Declared
+from runreel.record.strip import to_json
 from runreel.semconv import keys
 from runreel.semconv.secrets import strip_secrets
 from runreel.values import Value
@@ -194,6 +195,7 @@ class _Call:
             raise  # the caller wanted no more items: nothing failed
         except BaseException as error:
             safely("span", functools.partial(failed, span, error), None)
+            safely("error", functools.partial(_made_with, span, error), None)
             raise
         finally:
             safely("span", span.end, None)
@@ -233,6 +235,13 @@ def _about(
     what: Declared, arguments: Mapping[str, Value], call_id: str, lost: tuple[str, ...], judged: Judged | None
 ) -> dict[str, AttributeValue]:
     return {**said.request(what, arguments, call_id, lost), **(said.judged(judged) if judged is not None else {})}
+
+
+def _made_with(span: Span, error: BaseException) -> None:
+    """Record an exception's arguments, where they are more than its text and have a recorded form."""
+    if error.args and error.args != (str(error),):
+        with suppress(UnrecordableError):
+            span.set_attribute(keys.ERROR_ARGUMENTS, to_json(plain(error.args)))
 
 
 def failed(span: Span, error: BaseException) -> None:

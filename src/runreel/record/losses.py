@@ -11,10 +11,10 @@ _lock = threading.Lock()
 _counts: Counter[str] = Counter()
 
 
-def count(what: str) -> None:
-    """Note one loss."""
+def count(what: str, number: int = 1) -> None:
+    """Note a loss."""
     with _lock:
-        _counts[what] += 1
+        _counts[what] += number
 
 
 def losses(since: Mapping[str, int] | None = None) -> Mapping[str, int]:

@@ -15,7 +15,8 @@ from opentelemetry import baggage, trace
 from runreel.record import _active, bypass
 from runreel.record.calls import sensitive_tools
 from runreel.record.losses import count, safely
-from runreel.record.strip import command_line
+from runreel.record.sending import send_with, within
+from runreel.record.strip import attribute, command_line
 from runreel.semconv import keys
 
 if TYPE_CHECKING:
@@ -90,7 +91,6 @@ def configure(*, agent: str, code_version: str = "", endpoint: str | None = None
 def _provider(endpoint: str | None) -> Any:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     exporter = _exporter(endpoint)
     if exporter is None:
@@ -109,8 +109,10 @@ def _provider(endpoint: str | None) -> Any:
         "OTEL_RESOURCE_ATTRIBUTES", ""
     ):
         named["service.name"] = told.agent
-    provider = TracerProvider(resource=Resource.create(named))
-    provider.add_span_processor(BatchSpanProcessor(exporter))
+    made = Resource.create(named)
+    said = {name: attribute(name, value) for name, value in made.attributes.items()}
+    provider = TracerProvider(resource=Resource(said, made.schema_url), shutdown_on_exit=False)
+    send_with(exporter, provider)
     return provider
 
 
@@ -174,6 +176,9 @@ def entry() -> str:
 
 
 def flush(timeout_s: float = 10.0) -> bool:
-    """Send what is waiting; False where that did not work in time."""
+    """Send what is waiting; False where that did not work in time. Spans that were not sent are counted in `losses`."""
     force = getattr(trace.get_tracer_provider(), "force_flush", None)
-    return force is None or bool(safely("export", lambda: force(int(timeout_s * 1000)), False))
+    if force is None:
+        return True
+    done: list[bool] = []
+    return within(timeout_s, lambda: done.append(bool(force(int(timeout_s * 1000))))) and done == [True]

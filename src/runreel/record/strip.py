@@ -1,8 +1,12 @@
 """Secrets go before anything leaves the agent's process, by the rules that the collector has too."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
-from runreel.canonical import dumps
+from opentelemetry.util.types import AttributeValue
+
+from runreel.canonical import dumps, parse_json
+from runreel.record.convert import plain, thaw
 from runreel.semconv.secret_lists import list_values, starts_list
 from runreel.semconv.secret_names import sensitive_key
 from runreel.semconv.secrets import MARKS, strip_secrets
@@ -81,6 +85,29 @@ def command_line(arguments: Sequence[str]) -> list[str]:
     announced = ["", *(argument if argument.startswith("-") else "" for argument in arguments)]
     pairs = zip(announced, arguments, strict=False)
     return [str(_under(option, argument)) if option else strip_secrets(argument) for option, argument in pairs]
+
+
+def attribute(name: str, value: AttributeValue) -> AttributeValue:
+    """Return a span's attribute, of any instrumentation, without secrets; JSON in a text keeps its structure."""
+    if isinstance(value, str):
+        found = _under(name, _parsed(value))
+        if isinstance(found, str):
+            return found
+        return value if found == _parsed(value) else dumps(found)
+    if isinstance(value, Sequence | Mapping):
+        items = plain(value)
+        cleaned = _under(name, items)
+        return value if cleaned == items else cast("AttributeValue", thaw(cleaned))
+    return value
+
+
+def _parsed(text: str) -> Value:
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return parse_json(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def to_json(value: Value) -> str:

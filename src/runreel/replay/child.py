@@ -201,7 +201,7 @@ class Child:
         value = loads(reply.body.decode())
         if reply.get("how") == "raised":
             causes = tuple((kind, text) for kind, text in reply.get("causes", ()))
-            raise functions.FailedError(reply.get("error_type"), str(value), causes)
+            raise functions.FailedError(reply.get("error_type"), str(value), causes, reply.get("arguments", ""))
         return value
 
     def http(self, request: HttpRequest) -> HttpResponse:

@@ -121,6 +121,8 @@ class Host:
             head = {"how": "raised", "error_type": answer.type, "clock_ns": found.end_ns}
             if "causes" in answer.fields:
                 head["causes"] = thaw(answer.fields["causes"])
+            if "arguments" in answer.fields:
+                head["arguments"] = answer.fields["arguments"]
             return Frame("reply", head, dumps(answer.message).encode())
         # What the conventions say of a model's answer is not what the recorded function returned.
         value = rebuild(answer.value, answer.fields.get("replay")) if found.kind == "llm" else answer.value

@@ -206,7 +206,12 @@ _OF_REQUEST = frozenset({"model_requested", "params", "tool_definitions", "strea
 def _call_answer(step: Step, output: Value) -> Answer:
     if step.error is not None:
         causes = tuple(causes_in(step.error.stack))
-        return Raised(step.error.type, step.error.message, {"causes": causes} if causes else {})
+        own = step.fields.get("replay")
+        made_with = own.get("error.arguments") if isinstance(own, Mapping) else None
+        fields: dict[str, Value] = {"causes": causes} if causes else {}
+        if isinstance(made_with, str):
+            fields["arguments"] = made_with
+        return Raised(step.error.type, step.error.message, fields)
     return Returned(rebuild(output, step.fields.get("replay")))
 
 

@@ -44,6 +44,7 @@ SEQ: Final = "replay.seq"  # breaks ties between equal times
 RESULT_TYPE: Final = "replay.result.type"  # json: the result's text is the JSON of a value; text: it is the value
 RESULT_VALUE: Final = "replay.result.value"  # the value as typed JSON, where it is not what the conventions carry
 UNRECORDED: Final = "replay.unrecorded"  # what could not be recorded, as texts `field: type`
+ERROR_ARGUMENTS: Final = "replay.error.arguments"  # typed JSON: the list of what a failed call's exception was made with
 BYPASSED: Final = "replay.run.bypassed"  # hosts that were connected to outside of any boundary
 RECORDER_LOSSES: Final = "replay.recorder.losses"  # what the recorder says that it could not do
 SENSITIVE: Final = "replay.sensitive"  # JSON pointers into arguments and result: these values are sensitive

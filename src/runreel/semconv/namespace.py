@@ -76,6 +76,7 @@ EXAMPLES: Final[Mapping[str, str]] = {
     keys.UNRECORDED: "result: Cursor",
     keys.SENSITIVE: "/customer/iban",
     keys.SENSITIVE_TOOLS: "refund /customer/iban",
+    keys.ERROR_ARGUMENTS: "[7,5]",
     keys.BYPASSED: "api.example.org",
     keys.RECORDER_LOSSES: "2 results of type Cursor were not recorded",
     keys.LLM_REQUEST_EXTRA: '{"tool_choice":"auto"}',

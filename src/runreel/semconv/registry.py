@@ -290,6 +290,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
         "texts",
         "The same of all tools that the process has, each as `tool pointer`: for the messages that quote their calls.",
     ),
+    Attribute(keys.ERROR_ARGUMENTS, "json", "What the exception of a failed call was made with, a list.", (), _JSON),
     Attribute(keys.BYPASSED, "texts", "On a run: hosts that were connected to outside of any recorded call."),
     Attribute(keys.RECORDER_LOSSES, "text", "What the recorder says that it could not do."),
     Attribute(keys.TOOL_MODE, "text", "Whether the tool ran for real.", ("live", "shadow")),

@@ -15,8 +15,12 @@ _ERRNO = re.compile(r"\[Errno (\d+)\] (.*?)(?:: ('.*'|\".*\"))?", re.DOTALL)
 _MADE = "_runreel_made"
 
 
-def revive_error(type_name: str, message: str, namespace: Mapping[str, Any] | None = None) -> Exception:
+def revive_error(
+    type_name: str, message: str, namespace: Mapping[str, Any] | None = None, made_with: tuple[Any, ...] = ()
+) -> Exception:
     """Return an exception of the recorded type whose text is the recorded message.
+
+    `made_with` are the recorded arguments, where they are known.
 
     `type_name` is a name or a path (`requests.exceptions.HTTPError`). It is looked for among the builtins, in the
     namespace of the function that raised it, by its path, and among the exception classes that are loaded. Where it
@@ -25,7 +29,7 @@ def revive_error(type_name: str, message: str, namespace: Mapping[str, Any] | No
     kind = _find(type_name, namespace or {})
     if kind is None:
         kind = type(type_name.rpartition(".")[2] or "Exception", (Exception,), {_MADE: True})
-    for arguments in _arguments(kind, message):
+    for arguments in (*((made_with,) if made_with else ()), *_arguments(kind, message)):
         error = _made(kind, arguments)
         if error is not None and str(error) == message:
             return error
@@ -33,10 +37,15 @@ def revive_error(type_name: str, message: str, namespace: Mapping[str, Any] | No
 
 
 def revive_chain(
-    type_name: str, message: str, causes: Iterable[Sequence[str]], namespace: Mapping[str, Any] | None = None
+    type_name: str,
+    message: str,
+    causes: Iterable[Sequence[str]],
+    namespace: Mapping[str, Any] | None = None,
+    *,
+    made_with: tuple[Any, ...] = (),
 ) -> Exception:
     """Return a recorded exception with its recorded causes (`raise ... from`): types and texts, nearest first."""
-    error = revive_error(type_name, message, namespace)
+    error = revive_error(type_name, message, namespace, made_with)
     above: BaseException = error
     for kind, text in causes:
         above.__cause__ = revive_error(kind, text, namespace)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from runreel.canonical import loads
 from runreel.record import calls
 from runreel.record._active import CallKind
+from runreel.record.convert import thaw
 from runreel.replay.boundaries.errors import revive_chain
 from runreel.replay.boundaries.functions import FailedError
 from runreel.values import Value
@@ -43,5 +45,6 @@ class Boundary:
         try:
             return self._asking.call(kind, name, arguments, call_id=call_id, defaults=defaults, **judged)
         except FailedError as failed:
-            error = revive_chain(failed.type, failed.message, failed.causes)
+            made_with = thaw(loads(failed.arguments)) if failed.arguments else ()
+            error = revive_chain(failed.type, failed.message, failed.causes, made_with=tuple(made_with))
         raise error
