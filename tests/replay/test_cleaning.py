@@ -2,7 +2,7 @@
 
 import pytest
 
-from runreel.replay.cleaning import common, describe, mask
+from runreel.replay.cleaning import common, describe, label, mask
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,18 @@ def test_what_may_be_somebodys_is_hidden_and_the_rest_stays(text, want):
 
 def test_secrets_are_hidden_by_their_rule():
     assert "FAKE0000" not in mask("curl -H 'Authorization: Bearer sk-test-51HxFAKE0000000000000000' x")
+
+
+@pytest.mark.parametrize(
+    ("name", "want"),
+    [
+        ("claude-3-5-sonnet-20241022", "claude-3-5-sonnet-20241022"),
+        ("ft:dana.fields@example.com", "…"),
+        ("dana.fields@example.com", "…"),
+    ],
+)
+def test_a_name_keeps_its_numbers_and_loses_addresses(name, want):
+    assert label(name) == want
 
 
 @pytest.mark.parametrize(

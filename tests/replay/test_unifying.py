@@ -1,5 +1,7 @@
 """What of two calls is compared, and what is left out."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,6 +133,17 @@ def test_what_could_not_be_compared_is_listed():
     tape.ask(ask_model((), tools=({"name": "a"},), params={"seed": 7, "logprobs": True}))
 
     assert list(tape.notes) == ["not compared, since the record does not hold it: tools, logprobs of model requests"]
+
+
+def test_names_in_notes_and_divergences_hold_no_address():
+    tape = matcher(model(0, (), params={"seed": 7}))
+
+    tape.ask(ask_model((), params={"seed": 7, "dana@example.com": True}))
+    tape.ask(replace(ask_model(()), name="ft:dana@example.com"))
+
+    (extra,) = tape.divergences
+    assert (extra.type, extra.name) == ("unrecorded_call", "…")
+    assert "dana" not in "".join(tape.notes)
 
 
 def test_a_message_with_an_empty_text_equals_one_without():

@@ -22,6 +22,11 @@ def mask(text: str) -> str:
     return _PERSONAL.sub(_hidden, text)
 
 
+def label(name: str) -> str:
+    """Return a name that code gave something, without secrets and addresses: its numbers are versions and dates."""
+    return mask(name) if "@" in name or any(find_secrets(name)) else name
+
+
 def _hidden(match: re.Match[str]) -> str:
     # An address of a machine is what a report of the network is about.
     return match.group() if _ADDRESS.fullmatch(match.group()) else "…"

@@ -4,7 +4,7 @@ from collections.abc import Sequence, Set
 from typing import Final
 
 from runreel.canonical import Mismatch
-from runreel.replay.cleaning import mask
+from runreel.replay.cleaning import label, mask
 from runreel.replay.drawn import Volatile
 from runreel.replay.unifying import Call
 from runreel.replay.values import Divergence, Entry, Nearest
@@ -83,7 +83,7 @@ def unrecorded(call: Call, reason: str, *, ordinal: int, nearest: Sequence[Neare
     return Divergence(
         "unrecorded_call",
         kind=call.kind,
-        name=call.name,
+        name=label(call.name),
         replayed=ordinal,
         now=call.request,
         has_now=True,

@@ -13,6 +13,7 @@ from itertools import islice
 from runreel.canonical import Bindings, Mismatch, canonical
 from runreel.replay import divergences as told
 from runreel.replay import unifying
+from runreel.replay.cleaning import label
 from runreel.replay.compare import likeness
 from runreel.replay.drawn import Drawn, Trial
 from runreel.replay.masks import Mask, hide_all
@@ -186,7 +187,8 @@ class Matcher:
     def _note(self, entry: Entry, call: Call) -> None:
         fields = unifying.not_compared(entry, call)
         if fields:
-            self._say(f"not compared, since the record does not hold it: {', '.join(fields)} of model requests")
+            listed = ", ".join(map(label, fields))
+            self._say(f"not compared, since the record does not hold it: {listed} of model requests")
 
     def _say(self, note: str) -> None:
         self.notes[note] = None
