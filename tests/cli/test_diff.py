@@ -78,3 +78,19 @@ def test_a_command_line_that_makes_no_sense_is_a_usage_error(words):
         main(words)
 
     assert caught.value.code == 64
+
+
+def test_a_comparison_is_written_as_a_page_too(reels, tmp_path, capsys):
+    assert main(["diff", *reels, "--html", str(tmp_path / "diff.html")]) == 2
+
+    page = (tmp_path / "diff.html").read_text(encoding="utf-8")
+    assert "First divergence" in page
+    assert "\\x1b" in page
+    assert "\x1b" not in page
+    assert "first divergence: step 5" in capsys.readouterr().out
+
+
+def test_a_page_that_cannot_be_written_is_said(reels, tmp_path, capsys):
+    assert main(["diff", *reels, "--html", str(tmp_path / "none" / "diff.html")]) == 64
+
+    assert "--html" in capsys.readouterr().err

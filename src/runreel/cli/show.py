@@ -96,9 +96,9 @@ def tree(console: Console, run: Run, *, payloads: bool = False) -> None:
 def _about(run: Run) -> list[tuple[str, str]]:
     about = []
     if len(run.trace_ids) > 1 or run.trace_ids != (run.run_id,):
-        about.append(("traces", ", ".join(run.trace_ids)))
+        about.append(("traces", one_line(", ".join(run.trace_ids))))
     if run.parent_run_id:
-        about.append(("parent run", f"{one_line(run.parent_run_id)} ({run.parent_relation or 'linked'})"))
+        about.append(("parent run", one_line(f"{run.parent_run_id} ({run.parent_relation or 'linked'})")))
     if run.replay_of:
         result = run.replay_result
         came_to = f": {one_line(result.mode, 20)}, {one_line(result.verdict, 20)}" if result else ""
@@ -173,7 +173,7 @@ def _llm(run: Run, step: Step) -> str:
     usage = step.fields.get("usage")
     tokens = ""
     if isinstance(usage, Mapping) and usage.get("input_tokens") is not None:
-        tokens = f"{plain(usage['input_tokens'])} → {plain(usage.get('output_tokens'))} tokens"
+        tokens = one_line(f"{plain(usage['input_tokens'])} → {plain(usage.get('output_tokens'))} tokens")
     output = run.value(step.output)
     if not isinstance(output, tuple):
         return "  ".join(filter(None, (tokens, step.output.state if step.output.state != "whole" else "")))

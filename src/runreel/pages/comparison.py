@@ -4,12 +4,14 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from runreel.canonical import canonical
 from runreel.pages.budget import Budget
 from runreel.pages.changes import changes
 from runreel.pages.content import Contents
 from runreel.pages.markup import Markup, Text, element, joined, said
 from runreel.pages.report import COLOURS, title, took, usage
 from runreel.pages.shell import badge, page
+from runreel.replay.compare import Change
 from runreel.replay.diff import Diff, Difference, Totals
 from runreel.text import many, one_line
 from runreel.values import Run, Step
@@ -26,7 +28,8 @@ def comparison(found: Diff, a: Run, b: Run, replayed: Mapping[str, Any] | None =
     """
     names = " ".join(shlex.quote(one_line(run.run_id)) for run in (a, b))
     contents = Contents(Budget(f"runreel diff {names} --json"))
-    shown = [_difference(found, place, contents) for place in range(min(len(found.differences), _MOST))]
+    news = _News()
+    shown = [_difference(found, place, contents.budget, news) for place in range(min(len(found.differences), _MOST))]
     return page(
         f"{a.run_id} against {b.run_id}",
         element("h1", said(a.run_id), Text(" against "), said(b.run_id)),
@@ -79,7 +82,26 @@ def _where(one: Difference) -> tuple[Markup | Text, ...]:
     return Text(step), badge(one.kind, one.kind), Text(" "), said(one_line(one.name, 80)), side
 
 
-def _difference(found: Diff, place: int, contents: Contents) -> Markup:
+class _News:
+    """Tells the changes that stand in the page from new ones: a changed message is in every later request, too."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: set[bytes] = set()
+
+    def of(self, found: tuple[Change, ...]) -> tuple[Change, ...]:
+        """Return the changes that were not asked about before."""
+        new = []
+        for change in found:
+            key = canonical((change.operation, change.was, change.now))
+            if key not in self._known:
+                self._known.add(key)
+                new.append(change)
+        return tuple(new)
+
+
+def _difference(found: Diff, place: int, budget: Budget, news: _News) -> Markup:
     one = found.differences[place]
     colour = {"missing_call": "bad", "unrecorded_call": "good"}.get(one.type, "warn")
     head = [*_where(one), Text(" "), badge(one.type, colour)]
@@ -93,7 +115,11 @@ def _difference(found: Diff, place: int, contents: Contents) -> Markup:
         inside.append(element("p", Text("Only the second run has this step."), class_="aside"))
     else:
         sides = element("p", Text("the first run"), class_="side"), element("p", Text("the second run"), class_="side")
-        inside += [element("div", *sides, class_="two"), changes(one.changes, contents.budget)]
+        new = news.of(one.changes)
+        inside += [element("div", *sides, class_="two"), changes(new, budget)]
+        if carried := len(one.changes) - len(new):
+            words = f"{many(carried, 'change')} as in a difference above"
+            inside.append(element("p", Text(words), class_="none"))
     is_open = place == 0 or (place < 10 and one.follows is None)
     return element(
         "details",

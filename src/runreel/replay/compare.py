@@ -1,10 +1,11 @@
 """Compare two recorded values leaf by leaf: maps and lists by structure, JSON inside texts too, texts by word."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from runreel.canonical import canonical, parse_json, surely_equal
 from runreel.values import Value
@@ -12,8 +13,10 @@ from runreel.values import Value
 Operation = Literal["changed", "added", "removed"]
 WordOperation = Literal["equal", "removed", "added"]
 
-# Beyond this many words on either side a changed stretch is shown as one: aligning them costs their product.
+# Beyond this many words on either side, or this many places where one could stand for another, a changed stretch is
+# shown as one: aligning costs their product, again and again in texts that repeat themselves.
 _MOST_WORDS: Final = 2_000
+_MOST_PLACES: Final = 60_000
 _WORD: Final = re.compile(r"\s+|[^\W_]+|.", re.DOTALL)
 
 
@@ -66,8 +69,7 @@ def _lists(was: tuple[Value, ...], now: tuple[Value, ...], path: str) -> Iterato
     while end < least - start and not _differ(was[-1 - end], now[-1 - end]):
         end += 1
     left, right = was[start : len(was) - end], now[start : len(now) - end]
-    matcher = SequenceMatcher(None, [canonical(one) for one in left], [canonical(one) for one in right], False)
-    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+    for kind, i1, i2, j1, j2 in _steps([canonical(one) for one in left], [canonical(one) for one in right]):
         if kind == "equal":
             continue
         both = min(i2 - i1, j2 - j1)
@@ -109,16 +111,35 @@ def words(was: str, now: str) -> tuple[tuple[WordOperation, str], ...]:
         end += 1
     out: list[tuple[WordOperation, str]] = [("equal", "".join(left[:start]))]
     old, new = left[start : len(left) - end], right[start : len(right) - end]
-    if max(len(old), len(new)) > _MOST_WORDS:
+    if max(len(old), len(new)) > _MOST_WORDS or _places(old, new) > _MOST_PLACES:
         out += [("removed", "".join(old)), ("added", "".join(new))]
     else:
-        for kind, i1, i2, j1, j2 in SequenceMatcher(None, old, new, False).get_opcodes():
+        for kind, i1, i2, j1, j2 in _steps(old, new, str.isspace):
             if kind == "equal":
                 out.append(("equal", "".join(old[i1:i2])))
             else:
                 out += [("removed", "".join(old[i1:i2])), ("added", "".join(new[j1:j2]))]
     out.append(("equal", "".join(left[len(left) - end :]) if end else ""))
     return tuple((kind, text) for kind, text in out if text)
+
+
+def _places(old: Sequence[str], new: Sequence[str]) -> int:
+    """Count the pairs of equal words, spaces aside."""
+    left, right = Counter(old), Counter(new)
+    return sum(count * right[word] for word, count in left.items() if not word.isspace())
+
+
+_Item = TypeVar("_Item", str, bytes)
+
+
+def _steps(
+    old: Sequence[_Item], new: Sequence[_Item], junk: Callable[[_Item], bool] | None = None
+) -> Iterator[tuple[str, int, int, int, int]]:
+    """Yield difflib's steps from one sequence to the other; backwards they are the same ones."""
+    turned = list(old) > list(new)
+    first, second = (new, old) if turned else (old, new)
+    for kind, i1, i2, j1, j2 in SequenceMatcher(junk, first, second, False).get_opcodes():
+        yield (kind, j1, j2, i1, i2) if turned else (kind, i1, i2, j1, j2)
 
 
 def likeness(was: Value, now: Value) -> float:

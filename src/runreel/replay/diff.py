@@ -119,10 +119,13 @@ class _Comparing:
         for seq in self.alignment.only_a:
             step = self.steps_a[seq]
             found.append(((seq, 0, seq, 0), Difference("missing_call", step.kind, step.name, seq, None)))
-        partner = {two: one for one, two in self.alignment.pairs}
-        for seq in self.alignment.only_b:
+        by_second = sorted((two, one) for one, two in self.alignment.pairs)
+        at, before = 0, -1
+        for seq in sorted(self.alignment.only_b):
             step = self.steps_b[seq]
-            before = max((partner[two] for two in partner if two < seq), default=-1)
+            while at < len(by_second) and by_second[at][0] < seq:
+                before = max(before, by_second[at][1])
+                at += 1
             found.append(((before + 0.75, 0, seq, 0), Difference("unrecorded_call", step.kind, step.name, None, seq)))
         return found
 
