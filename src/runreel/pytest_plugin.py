@@ -140,12 +140,9 @@ def _settle(item: GoldenItem, result: "Result") -> None:
         pytest.skip(f"updated: look at git diff {item.path.parent}")
     if result.verdict == "passed":
         return
-    if result.verdict == "stale":
-        _annotate(item, "warning", text)
-        if (item.config.getoption("runreel_stale") or item.config.getini("runreel_stale")) == "skip":
-            pytest.skip(f"stale: {result.reason}")
-    else:
-        _annotate(item, "error", text)
+    wanted = item.config.getoption("runreel_stale") or item.config.getini("runreel_stale")
+    if result.verdict == "stale" and wanted == "skip":
+        pytest.skip(f"stale: {result.reason}")
     raise GoldenFailed(text)
 
 
@@ -171,32 +168,32 @@ def _properties(result: "Result") -> Iterator[tuple[str, object]]:
         yield "runreel.first_divergence", result.findings[0].type
 
 
-def _annotate(item: GoldenItem, level: str, text: str) -> None:
-    """Tell GitHub Actions where the golden is, and what it came to."""
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return
-    said = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    place = os.path.relpath(item.path, item.config.rootpath)
-    item.add_report_section("call", "annotation", f"::{level} file={place},title=golden {item.name}::{said}")
-
-
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """List stale goldens, and print the annotations: GitHub reads them from the output."""
-    stale, lines = [], []
-    for report in (one for some in terminalreporter.stats.values() for one in some if hasattr(one, "sections")):
-        lines += [text for title, text in report.sections if title.endswith("annotation")]
-        properties = dict(getattr(report, "user_properties", ()))
-        if properties.get("runreel.verdict") == "stale" and report.when == "call":
+    """List stale goldens, and tell GitHub Actions, which reads its output, where each golden is that did not pass."""
+    stale, annotations = [], []
+    reports = (one for some in terminalreporter.stats.values() for one in some)
+    for report in (one for one in reports if isinstance(one, pytest.TestReport)):
+        if report.when != "call" or not report.location[0].endswith(_HEAD):
+            continue
+        properties = dict(report.user_properties)
+        if properties.get("runreel.verdict") == "stale":
             stale.append(f"{properties['runreel.golden']}: {_reason(report)}")
+            annotations.append(_annotation("warning", report))
+        elif report.failed:
+            annotations.append(_annotation("error", report))
     if stale:
         terminalreporter.section("stale goldens: neither passed nor failed", yellow=True)
-        for line in sorted(stale):
-            terminalreporter.write_line(line)
-    for line in lines:
+    for line in [*sorted(stale), *(annotations if os.environ.get("GITHUB_ACTIONS") == "true" else ())]:
         terminalreporter.write_line(line)
 
 
+def _annotation(level: str, report: Any) -> str:
+    said = _reason(report).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    place, _, title = report.location
+    return f"::{level} file={place},title={title}::{said}"
+
+
 def _reason(report: Any) -> str:
-    """Return why a golden was skipped, or failed, as stale."""
+    """Return what a golden's report says: why it was skipped, or what failed."""
     found = report.longrepr
     return str(found[2] if isinstance(found, tuple) else found).removeprefix("Skipped: stale: ")
