@@ -317,7 +317,8 @@ def prompts(_):
 
 
 def decisions(case):
-    with rr.agent("router"):
+    with rr.agent("router") as router, rr.run() as inner:
+        show(str(router.uuid()), str(inner.uuid()), inner.random.random())
         show(rr.decide("route", "refund" if case else "ask", options=["refund", "ask"], reason="it was paid"))
 
 

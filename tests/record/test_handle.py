@@ -128,3 +128,15 @@ def test_now_is_the_time_in_utc(spans):
 
     assert now.tzinfo is UTC
     assert abs((datetime.now(UTC) - now).total_seconds()) < 60
+
+
+def test_a_sub_agents_run_inside_a_run_is_a_step_of_that(spans):
+    with rr.run(user_input="outer") as outer, rr.run(user_input="inner") as inner:
+        rr.tool(lambda: "x", name="look")()
+        inner.answer("found")
+
+    got = run_of(spans)
+    assert (inner.id, got.run_id, len(got.trace_ids)) == (outer.id, outer.id, 1)
+    assert [(step.kind, step.parent) for step in got.steps] == [("agent", None), ("agent", 0), ("tool", 1)]
+    assert got.value(got.user_input) == "outer"
+    assert inner.uuid() != outer.uuid()

@@ -19,7 +19,7 @@ from runreel.record.calls import failed, tracer
 from runreel.record.convert import plain
 from runreel.record.losses import losses, safely
 from runreel.record.strip import to_json
-from runreel.record.together import inherited, seeding
+from runreel.record.together import drawn_seed, entered, inherited, seeding
 from runreel.semconv import keys
 from runreel.values import Value
 
@@ -84,16 +84,19 @@ def run(
 ) -> Iterator[RunHandle]:
     """Record the block as one run of the agent.
 
+    Inside of a run it is a sub-agent's: a step of that run, replayed with it. So it is in a program that a run started
+    (`environment`) and in a server that a run asked (`joined`). A hand-off or a retry is a run of its own.
+
     Args:
         user_input: What the user asked: text, or any value that has a recorded form.
         user: Who asked; stored as a token.
-        parent: Id of the run that this one came from. Default: the run around it, in this process or in the caller's.
+        parent: Id of the run that this one came from, which makes it a run of its own. Default: the run around it.
         relation: How it came from it: `sub_agent`, `handoff` or `retry`.
         conversation: The conversation that the run belongs to.
     """
     handed_over = inherited()
-    if handed_over is not None or (parent is None and _is_elsewhere()):
-        with _attached(handed_over), agent(setup.settings().agent, user_input) as step:
+    if handed_over is not None or (parent is None and relation == "sub_agent" and _is_inside()):
+        with entered(handed_over), agent(setup.settings().agent, user_input) as step:
             yield step
         return
     above = baggage.get_baggage(keys.RUN_ID)
@@ -138,9 +141,8 @@ def agent(name: str, user_input: object = None) -> Iterator[RunHandle]:
         name: Name of the sub-agent.
         user_input: What it was given.
     """
-    above, drawn = baggage.get_baggage(keys.RUN_ID), baggage.get_baggage(keys.RUN_SEED)
-    run_id = above if isinstance(above, str) else ""
-    seed = int(drawn) if isinstance(drawn, str) and drawn.isdecimal() else secrets.randbits(63)
+    above = baggage.get_baggage(keys.RUN_ID)
+    run_id, seed = above if isinstance(above, str) else "", drawn_seed()
     attributes: dict[str, AttributeValue] = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
     with _spanned(f"invoke_agent {name}", attributes, run_id, "") as span:
         handle = RunHandle(run_id, seed, span)
@@ -149,19 +151,9 @@ def agent(name: str, user_input: object = None) -> Iterator[RunHandle]:
             yield handle
 
 
-def _is_elsewhere() -> bool:
-    """Say whether the run around is that of another process: of a request, or of the program that started this one."""
-    return isinstance(baggage.get_baggage(keys.RUN_ID), str) and trace.get_current_span().get_span_context().is_remote
-
-
-@contextmanager
-def _attached(around: context.Context | None) -> Iterator[None]:
-    token = context.attach(around) if around is not None else None
-    try:
-        yield
-    finally:
-        if token is not None:
-            context.detach(token)
+def _is_inside() -> bool:
+    """Say whether a run is going on here: one of this process, or one that a request belongs to."""
+    return isinstance(baggage.get_baggage(keys.RUN_ID), str)
 
 
 def _ask(span: Span, user_input: object) -> None:

@@ -5,6 +5,8 @@ What a run takes along is the W3C trace context and its baggage: the run's id, a
 
 import contextvars
 import os
+import random
+import secrets
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from functools import wraps
@@ -27,7 +29,7 @@ _SEEDS: Final = contextvars.ContextVar[Callable[[], int] | None]("runreel_seeds"
 
 
 @contextmanager
-def seeding(draw: Callable[[], int]) -> Iterator[None]:
+def seeding(draw: Callable[[], int] | None) -> Iterator[None]:
     """Say where the seeds come from that are given to the places in which the run goes on."""
     token = _SEEDS.set(draw)
     try:
@@ -69,14 +71,30 @@ def joined(fields: Mapping[str, Any] | None) -> Iterator[None]:
     Without one (None, or nothing of it in the map) the block runs as if this were not here.
     """
     there = safely("carrier", lambda: _extracted(fields or {}), None)
+    with entered(there):
+        yield
+
+
+@contextmanager
+def entered(there: Context | None) -> Iterator[None]:
+    """Go on in another place's context, with the seeds that it was given; None is where we are."""
     if there is None:
         yield
         return
+    given = baggage.get_baggage(keys.RUN_SEED, there)
+    drawing = random.Random(given) if isinstance(given, str) else None  # noqa: S311  to be drawn again
     token = context.attach(there)
     try:
-        yield
+        with seeding((lambda: drawing.getrandbits(63)) if drawing is not None else None):
+            yield
     finally:
         context.detach(token)
+
+
+def drawn_seed() -> int:
+    """Return a seed for another place of the run: the same one in a replay, where the run has one."""
+    draw = _SEEDS.get()
+    return draw() if draw is not None else secrets.randbits(63)
 
 
 def _extracted(fields: Mapping[str, Any]) -> Context | None:

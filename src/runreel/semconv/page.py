@@ -142,6 +142,7 @@ Each gap names step, field, cause, what it stands in the way of, and what to do.
 | `no_signature` | reasoning that its provider takes back with a signature only came without one |
 | `ambiguous` | which of several equal tool calls this was is a guess |
 | `absent` | a field is not there |
+| `bypassed_boundary` | the run connected to this host outside of any recorded call |
 | `open`, `recorder_losses` | the run has not ended; what the recorder says it lost |
 
 A run is `full` where nothing is missing for a frozen replay, `none` where no model call could be answered (or, without
