@@ -156,7 +156,7 @@ def test_a_message_with_an_empty_text_equals_one_without():
 # --- retrievals
 
 
-@pytest.mark.parametrize("live", [{"query": "q"}, {"question": "q", "k": 3}, {"x": "q"}, "q"])
+@pytest.mark.parametrize("live", [{"query": "q"}, {"question": "q", "k": 5}, {"x": "q"}, "q"])
 def test_a_retrieval_is_compared_by_its_query_whatever_the_function_calls_it(live):
     tape = matcher(Entry(0, "retrieval", "kb", {"query": "q", "top_k": 5}, Returned(())))
 
@@ -167,3 +167,15 @@ def test_a_retrieval_of_more_documents_is_a_change_where_both_say_how_many():
     tape = matcher(Entry(0, "retrieval", "kb", {"query": "q", "top_k": 5}, Returned(())))
 
     assert tape.ask(Call("retrieval", "kb", {"query": "q", "top_k": 6})).path == "/top_k"
+
+
+@pytest.mark.parametrize("named", ["top_k", "k", "limit"])
+@pytest.mark.parametrize(("recorded", "same"), [({"top_k": 3}, True), ({"top_k": 2}, False), ({}, False)])
+def test_the_number_of_documents_that_is_passed_counts_and_not_its_default(recorded, same, named):
+    entry = Entry(0, "retrieval", "kb", {"query": "q", **recorded}, Returned(()), instrumentation="runreel.record")
+    call = Call("retrieval", "kb", {"query": "q", named: 3}, defaults={named: 2})
+
+    assert isinstance(compare(entry, call, Bindings(), RULES), Bindings) is same
+    assert isinstance(compare(entry, replace(call, request={"query": "q"}), Bindings(), RULES), Bindings) is (
+        recorded != {"top_k": 3}
+    )

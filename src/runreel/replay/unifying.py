@@ -159,10 +159,11 @@ def _retrieval_fields(entry: Entry, call: Call) -> dict[str, tuple[Value, Value]
     live = _retrieval(call.request)
     recorded = entry.request if isinstance(entry.request, Mapping) else {"query": entry.request}
     pairs: dict[str, tuple[Value, Value]] = {"query": (recorded.get("query"), live.get("query"))}
-    limit = live.get("top_k", next((defaults[name] for name in _TOP_K_NAMES if name in defaults), None))
-    if "top_k" in recorded and limit is not None:
-        pairs["top_k"] = recorded["top_k"], limit
+    default = next((defaults[name] for name in _TOP_K_NAMES if name in defaults), None)
+    limit = next((live[name] for name in _TOP_K_NAMES if name in live), default)
     whole = entry.instrumentation.startswith("runreel.record")
+    if limit is not None and ("top_k" in recorded or (whole and isinstance(limit, int))):
+        pairs["top_k"] = recorded.get("top_k", default), limit
     if whole or ("filters" in recorded and "filters" in live):
         pairs["filters"] = without_defaults(recorded.get("filters", {}), live.get("filters", {}), defaults)
     return pairs
