@@ -73,7 +73,9 @@ class Lenient:
 def turns(request: Value, api: str) -> int:
     """Return how many messages a model request has: in a long run nearly all of them differ in that alone."""
     messages = request.get("messages") if isinstance(request, Mapping) else None
-    messages = messages if api in _ONE_TO_ONE else forms.in_turns(api, messages)
+    if api in _ONE_TO_ONE:
+        return forms.count(messages)
+    messages = forms.in_turns(api, messages)
     return len(messages) if isinstance(messages, tuple) else 0
 
 

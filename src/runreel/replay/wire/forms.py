@@ -54,8 +54,8 @@ def messages(api: str, recorded: Value, live: Value) -> Paired:
 
 
 def in_turns(api: str, found: Value) -> Value:
-    """Return messages without empty parts, each result of a tool as a message of its own where an API puts several
-    into one, and each answer as one message where an API tells it in items."""
+    """Return messages without empty parts, each result of a tool as a message of its own where an API or a framework
+    puts several into one, and each answer as one message where an API tells it in items."""
     if not isinstance(found, tuple):
         return found
     out: list[Value] = []
@@ -91,16 +91,18 @@ def _is_empty(part: Value) -> bool:
 
 
 def _with_single_results(api: str, message: Value) -> Iterator[Value]:
-    if api not in (anthropic_messages.API, gemini.API) or not isinstance(message, Mapping):
+    whole = api in (anthropic_messages.API, gemini.API)
+    if not isinstance(message, Mapping) or not (whole or _has_results(message)):
         yield message
         return
-    if message.get("role") == "model":  # which is what Gemini calls an assistant
+    if whole and message.get("role") == "model":  # which is what Gemini calls an assistant
         message = {**message, "role": "assistant"}
-    if message.get("role") not in ("user", "tool", "function"):
+    if message.get("role") not in _TELLING:
         yield message
         return
     rest: list[Value] = []
-    told = message.get("role") == "tool"  # a sender that tells results as messages, some of them as bare text
+    # A sender that tells results as messages, some of them as bare text.
+    told = whole and message.get("role") == "tool"
     for part in _parts(message):
         if isinstance(part, Mapping) and (part.get("type") == _RESULT or (told and part.get("type") == "text")):
             yield {"role": "tool", "parts": (_result(api, part),)}
@@ -108,6 +110,33 @@ def _with_single_results(api: str, message: Value) -> Iterator[Value]:
             rest.append(part)
     if rest or not _parts(message):
         yield {**message, "parts": tuple(rest)}
+
+
+def _has_results(message: Mapping[str, Value]) -> bool:
+    """Say whether a message tells results of tools in a form of its framework's: several, or as the user's."""
+    if message.get("role") not in _TELLING:
+        return False
+    parts = _parts(message)
+    return (len(parts) > 1 or message.get("role") != "tool") and any(map(_is_result, parts))
+
+
+def _is_result(part: Value) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == _RESULT
+
+
+def count(messages: Value) -> int:
+    """Return how many messages there are once each result of a tool is one, without making them."""
+    if not isinstance(messages, tuple):
+        return 0
+    total = 0
+    for message in messages:
+        parts = _parts(message) if isinstance(message, Mapping) and message.get("role") in _TELLING else ()
+        results = sum(map(_is_result, parts))
+        total += results + (len(parts) > results) if results else 1
+    return total
+
+
+_TELLING: Final = frozenset({"user", "tool", "function"})
 
 
 def _result(api: str, part: Mapping[str, Value]) -> Value:
@@ -142,12 +171,15 @@ def _message(api: str, recorded: Value, live: Value) -> Paired:
     # What a framework says of a message and no API is told: the name of a tool's, how an answer in the history ended.
     untold = {"finish_reason", "name"} if live.get("role") == "tool" else {"finish_reason"}
     recorded = {name: one for name, one in recorded.items() if name in live or name not in untold}
+    if _is_answer(live) and "name" in live and "name" not in recorded:  # which agent answered: a framework's, too
+        live = {name: one for name, one in live.items() if name != "name"}
+        skipped = frozenset({"name"})
     # An answer whose reasoning was not recorded cannot be handed back with it. In responses the record of the next
     # request has it although the record of the answer has not.
     told, given = _has_reasoning(before), _has_reasoning(now)
     if _is_answer(live) and told != given and (given or api == openai_responses.API):
         before, now = _without_reasoning(before), _without_reasoning(now)
-        skipped = frozenset({"reasoning"})
+        skipped |= {"reasoning"}
     if len(before) != len(now):
         return Paired({**recorded, "parts": before}, {**live, "parts": now}, skipped)
     parts = _all(before, now, _part)
@@ -171,6 +203,10 @@ def _part(recorded: Value, live: Value) -> Paired:
     said = _SAID
     if live.get("type") == _RESULT:
         said = said - {"name"} if "id" in recorded else said - {"name", "id"}
+        if "name" not in live:  # most APIs are told a result by the id of its call alone
+            before.pop("name", None)
+        if not isinstance(recorded.get("response"), str):  # what most APIs are told as text may be recorded as it was
+            live = {**live, "response": _parsed(live.get("response"))}
     now = {name: one for name, one in live.items() if name in recorded or name in said}
     given = now.get("arguments")
     if isinstance(before.get("arguments"), str) and isinstance(given, Mapping) and given.keys() == {_NO_JSON}:
@@ -180,6 +216,13 @@ def _part(recorded: Value, live: Value) -> Paired:
             one["type"] = _TEXTS.get(kind, kind)
     skipped = {name for name in live if name not in now and name not in _MADE}
     return Paired(before, now, frozenset(skipped))
+
+
+def _parsed(value: Value) -> Value:
+    if not isinstance(value, str):
+        return value
+    ok, parsed = Memo().parse(value)
+    return parsed if ok else value
 
 
 def _without_ids_not_given(parts: Paired) -> Paired:
