@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 HERE = Path(__file__).resolve().parent
-GROUPS = ("redactor", "hostile", "pipeline", "unredacted", "length", "stored", "start", "replay")
+GROUPS = ("redactor", "hostile", "pipeline", "unredacted", "length", "stored", "start", "replay", "pages")
 """Modules in rows/, in the order in which they are measured and listed."""
 
 Document = dict[str, Any]

@@ -143,3 +143,35 @@ def test_a_second_replay_and_a_debugger_do_not_go_together(home):
     _, err = run(home, "weather.reel", "--agent", AGENT, "--check-order", "--break-at", "1", status=64)
 
     assert "--check-order and --break-at do not go together" in err
+
+
+def test_a_replay_that_is_not_stored_has_a_page_of_what_it_found(home, tmp_path):
+    page = tmp_path / "replay.html"
+
+    run(
+        home,
+        "weather.reel",
+        "--agent",
+        AGENT,
+        "--no-store",
+        "--html",
+        str(page),
+        "--",
+        "--temperature",
+        "0.5",
+        status=2,
+    )
+
+    text = page.read_text(encoding="utf-8")
+    assert "There are no steps side by side: the replay was not stored (--no-store)." in text
+    assert "/params/temperature" in text
+
+
+def test_a_live_value_is_no_more_in_the_page_than_on_the_terminal(home, tmp_path):
+    page = tmp_path / "replay.html"
+    changed = ["--", "--argument", "email", "new@example.com"]
+
+    run(home, "weather.reel", "--agent", AGENT, "--no-store", "--html", str(page), *changed, status=2)
+
+    assert "input_mismatch" in page.read_text(encoding="utf-8")
+    assert "new@example.com" not in page.read_text(encoding="utf-8")

@@ -102,3 +102,15 @@ def test_runs_are_in_the_stores_that_a_collectors_configuration_or_a_file_names(
     assert len(found) == 1
     assert runreel(home, "runs", "ls", "--json", cwd=tmp_path).json() == []
     assert "there is no store" in runreel(home, "runs", "ls", "--store", tmp_path / "nowhere", code=1).err
+
+
+def test_a_run_is_written_as_a_page_too(tmp_path: Path) -> None:
+    capture = Path(__file__).parents[1] / "data" / "captures" / "otel-genai-openai" / "content-span"
+    runreel(tmp_path, "runs", "import", str(capture))
+
+    shown = runreel(tmp_path, "runs", "show", "last", "--html", tmp_path / "run.html")
+
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert shown.out.startswith("run 82225b683440b92329495eef38ab8ca3")
+    assert '<mark class="token">&lt;EMAIL_' in page
+    assert "dana.fields@" not in page

@@ -67,6 +67,18 @@ def test_a_replay_is_stored_by_the_collector_and_found_by_its_id(world: World) -
     assert runreel(world.home, "diff", world.run_id, replay_id).code == 0
 
 
+def test_a_stored_replay_is_shown_beside_its_run_in_a_page(world: World) -> None:
+    file = world.folder / "replay.html"
+
+    world.replay("--html", file, "--", "--argument", "email", PLANTED["live"].decode(), code=2)
+
+    page = file.read_bytes()
+    assert b"The second is a replay of the first." in page
+    assert b"Steps side by side" in page
+    assert b"input_mismatch" in page
+    assert [value for value in PLANTED.values() if value in page] == []
+
+
 def test_two_replays_of_a_run_are_two_runs_and_the_list_of_runs_shows_neither(world: World) -> None:
     before = {one["run_id"] for one in world.listed("--replays")}
     first, second = (world.replay("--json").json() for _ in range(2))
