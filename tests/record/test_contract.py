@@ -222,3 +222,18 @@ def test_in_a_replay_the_boundary_hears_what_the_contract_says_now(monkeypatch):
     with pytest.raises(rr.ContractError):
         refund("A-1", "x")
     assert heard == [({"order": "A-1", "cents": "5"}, "coerce"), ({"order": "A-1", "cents": "x"}, "reject")]
+
+
+@pytest.mark.parametrize("value", ["<EMAIL_0a1b2c3d>", ["x <SECRET:password>"], {"<EMAIL_0a1b2c3d>": 1}])
+def test_in_a_replay_a_contract_does_not_judge_what_a_token_stands_for(monkeypatch, value):
+    heard = []
+
+    class Tape:
+        def call(self, kind, name, arguments, call_id, *, contract=""):
+            heard.append(contract)
+            return "from the record"
+
+    monkeypatch.setattr(_active, "current", Tape())
+
+    assert rr.tool(contract={"properties": {"to": {"type": "integer"}}})(lambda to: None)(value) == "from the record"
+    assert heard == [""]

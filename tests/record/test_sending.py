@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from otlp_sink import receiving
+from runreel.record import sending
 from runreel.record.sending import Outbox, within
 
 AGENT = Path(__file__).with_name("outage_agent.py")
@@ -166,3 +167,19 @@ def test_what_takes_too_long_is_left_alone():
     assert within(5.0, lambda: None)
     assert not within(0.0, never.wait)
     never.set()
+
+
+@pytest.mark.parametrize(("said", "seconds"), [("0.5", 0.5), ("soon", 5.0), (None, 5.0)])
+def test_the_time_at_exit_is_a_number_of_seconds_or_the_default(monkeypatch, said, seconds):
+    monkeypatch.delenv("RUNREEL_EXIT_TIMEOUT", raising=False)
+    if said is not None:
+        monkeypatch.setenv("RUNREEL_EXIT_TIMEOUT", said)
+
+    assert sending._exit_s() == seconds
+
+
+@pytest.mark.parametrize(("said", "room"), [("16", 16), ("0", 2048), ("many", 2048)])
+def test_the_queue_has_the_room_that_opentelemetrys_setting_says(monkeypatch, said, room):
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", said)
+
+    assert sending._room() == room

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from runreel.record.strip import command_line, to_json, without_secrets
+from runreel.record.strip import attribute, command_line, to_json, without_secrets
 
 KEY = "sk-test-51HxFAKE0000000000000000"
 MARK = "<SECRET:openai-key>"
@@ -47,3 +47,27 @@ def test_a_command_line_loses_what_an_option_announces():
 
     clean = ["agent.py", "--api-key", "<SECRET:api-key>", "--name", "abc", "--x=<SECRET:openai-key>"]
     assert command_line(given) == [*clean, "--verbose", "--password"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "clean"),
+    [
+        ("url.full", "https://h/x?sig=Qm9ndXNTaWduYXR1cmVWYWx1ZTEyMw%3D%3D&a=1", None),
+        ("http.request.header.authorization", ["Bearer q8Zr2LmV0TnB7wXcY4KdPq"], None),
+        ("body", '{"password": "correct-horse-81Tq", "n": 1.0}', '{"password":"<SECRET:password>","n":1.0}'),
+        ("nested", {"password": "correct-horse-81Tq", "n": 1}, {"password": "<SECRET:password>", "n": 1}),
+    ],
+)
+def test_an_attribute_of_any_instrumentation_loses_its_secrets_alone(name, value, clean):
+    found = attribute(name, value)
+
+    assert "<SECRET:" in str(found)
+    assert type(found) is type(value)
+    assert clean is None or found == clean
+
+
+@pytest.mark.parametrize(
+    "value", ["plain", '{"n": 1.0,  "a": [1]}', "{no json", "[1, 2", 7, 1.5, True, ["a", "b"], (1, 2), {"a": [None]}]
+)
+def test_an_attribute_without_secrets_stays_itself(value):
+    assert attribute("any", value) is value

@@ -66,7 +66,8 @@ def tool(
         mode: `shadow`: the function does not run, `shadow` does in its place. Recorded where it is said.
         shadow: What runs in shadow mode, with the same arguments.
 
-    Raises ValueError where shadow mode has nothing to run or a schema cannot be checked, TypeError for other contracts.
+    Raises ValueError where shadow mode has nothing to run, a schema cannot be checked or a function with a contract has
+    no signature, TypeError for what is no contract.
     """
     if mode == "shadow" and shadow is None:
         raise ValueError("a tool in shadow mode needs `shadow`: what runs in its place")
@@ -74,6 +75,8 @@ def tool(
 
     def decorate(function: F) -> F:
         called = name or function.__name__
+        if judge is not None:
+            inspect.signature(function)  # raises for one that says no parameters: nothing could be judged by name
         optional = {keys.TOOL_SIDE_EFFECT: side_effect, keys.TOOL_VERSION: version, keys.TOOL_MODE: mode}
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": "execute_tool",

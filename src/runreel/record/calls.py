@@ -14,6 +14,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from runreel import __version__
+from runreel.canonical import TOKEN_RE
 from runreel.record import _active, said
 from runreel.record.contract import ContractError, Judged
 from runreel.record.convert import UnrecordableError, plain, restore
@@ -21,7 +22,7 @@ from runreel.record.losses import safely
 from runreel.record.said import Declared
 from runreel.record.strip import to_json
 from runreel.semconv import keys
-from runreel.semconv.secrets import strip_secrets
+from runreel.semconv.secrets import MARKS, strip_secrets
 from runreel.values import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -180,7 +181,7 @@ class _Call:
     def started(cls, what: Declared, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator["_Call"]:
         nothing: said.Passed = ({}, ())
         arguments, lost = safely("arguments", lambda: said.arguments(what, args, kwargs), nothing)
-        judged = what.contract.judge(said.named(what.function, args, kwargs)) if what.contract is not None else None
+        judged = _judge(what, args, kwargs, arguments)
         call_id = _call_id.get()
         about: dict[str, AttributeValue] = safely(
             "arguments", lambda: _about(what, arguments, call_id, lost, judged), {}
@@ -229,6 +230,24 @@ class _Call:
         self._require_admitted()
         safely("result", lambda: self.span.set_attributes(said.response(self.what, value)), None)
         return restore(value, hint)
+
+
+def _judge(
+    what: Declared, args: tuple[Any, ...], kwargs: Mapping[str, Any], arguments: Mapping[str, Value]
+) -> Judged | None:
+    """Ask the tool's contract. In a replay a token may stand where a value was: no contract can judge that, and what
+    was recorded holds."""
+    if what.contract is None or (_active.current is not None and _holds_tokens(arguments)):
+        return None
+    return what.contract.judge(said.named(what.function, args, kwargs))
+
+
+def _holds_tokens(value: Value) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_holds_tokens, (*value, *value.values())))
+    if isinstance(value, tuple):
+        return any(map(_holds_tokens, value))
+    return isinstance(value, str) and (TOKEN_RE.search(value) is not None or MARKS.search(value) is not None)
 
 
 def _about(

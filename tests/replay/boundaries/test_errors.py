@@ -109,3 +109,24 @@ def test_recorded_causes_are_chained_as_they_were():
         "OSError('one')",
     )
     assert error.__cause__.__cause__.__cause__ is None
+
+
+class Numbered(Exception):
+    def __init__(self, used, limit):
+        super().__init__(used, limit)
+        self.limit = limit
+
+    def __str__(self):
+        return f"{self.args[0]} of {self.args[1]}"
+
+
+def test_an_exception_is_made_with_its_recorded_arguments():
+    error = revive_error(f"{__name__}.Numbered", "7 of 5", {f"{__name__}.Numbered": Numbered}, (7, 5))
+
+    assert (type(error), error.args, error.limit) == (Numbered, (7, 5), 5)
+
+
+def test_recorded_arguments_that_make_another_text_are_not_used():
+    error = revive_error("ValueError", "the text", None, ("another",))
+
+    assert (type(error), str(error)) == (ValueError, "the text")
