@@ -48,11 +48,22 @@ def test_the_first_divergence_is_named_first_and_open() -> None:
     assert "<ins>kind</ins>" in page
 
 
-def test_what_carries_on_an_earlier_difference_is_folded_and_linked() -> None:
+def test_what_carries_on_an_earlier_difference_is_a_line_that_links_to_it() -> None:
     page = of(desk(), desk(prompt="Be kind."))
 
     assert page.count('carries on <a href="#d0">an earlier one</a>') == 2
-    assert '<details id="d1" class="stop">' in page
+    assert "2 differences that carry on earlier ones only" in page
+    assert '<p id="d1">step 3' in page
+    assert page.count("<ins>kind</ins>") == 1
+
+
+def test_a_request_with_old_changes_and_a_new_one_shows_the_new_one() -> None:
+    a, b = (
+        run(*(step("llm", "m", [said("system", p), said("user", u)], None) for u in us))
+        for p, us in (("old", ("x", "y")), ("new", ("x", "z")))
+    )
+
+    assert "1 change as in a difference above" in parsed(of(a, b)).text
 
 
 def test_the_same_run_twice_is_the_same() -> None:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any, Final
 
 from runreel.canonical import canonical
@@ -16,7 +17,8 @@ from runreel.replay.diff import Diff, Difference, Totals
 from runreel.text import many, one_line
 from runreel.values import Run, Step
 
-_MOST: Final = 100  # differences shown open or folded, each; what carries on others is a line
+_MOST: Final = 100  # differences in the page
+_OPEN: Final = 10  # of them open
 _RELATION: Final = ("The second is a replay of the first.", "The first is a replay of the second.")
 
 
@@ -29,10 +31,10 @@ def comparison(found: Diff, a: Run, b: Run, replayed: Mapping[str, Any] | None =
     names = " ".join(shlex.quote(one_line(run.run_id)) for run in (a, b))
     contents = Contents(Budget(f"runreel diff {names} --json"))
     news = _News()
-    shown = [_difference(found, place, contents.budget, news) for place in range(min(len(found.differences), _MOST))]
+    shown = list(_differences(found, contents.budget, news))
     return page(
         f"{a.run_id} against {b.run_id}",
-        element("h1", said(a.run_id), Text(" against "), said(b.run_id)),
+        element("h1", said(one_line(a.run_id, 120)), Text(" against "), said(one_line(b.run_id, 120))),
         _relation(found),
         _verdict(found),
         *(_replay(replayed) if replayed else ()),
@@ -51,7 +53,9 @@ def replay_alone(replayed: Mapping[str, Any], why: str) -> str:
     """Return the page of a replay that recorded nothing of itself; `why` says so. `replayed` as in `comparison`."""
     run_id = str(replayed["run_id"])
     note = element("p", Text(f"There are no steps side by side: {why}."), class_="none")
-    return page(f"replay of {run_id}", element("h1", Text("Replay of "), said(run_id)), *_replay(replayed), note)
+    return page(
+        f"replay of {run_id}", element("h1", Text("Replay of "), said(one_line(run_id, 120))), *_replay(replayed), note
+    )
 
 
 def _relation(found: Diff) -> Markup | None:
@@ -101,13 +105,28 @@ class _News:
         return tuple(new)
 
 
+def _differences(found: Diff, budget: Budget, news: _News) -> Iterator[Markup]:
+    """Show the differences in order; those in a row that only carry on earlier ones are a line each, folded."""
+    shown = enumerate(found.differences[:_MOST])
+    for carries, group in groupby(shown, lambda pair: pair[1].follows is not None):
+        if carries:
+            lines = [_carried(place, one) for place, one in group]
+            head = element("summary", Text(f"{many(len(lines), 'difference')} that carry on earlier ones only"))
+            yield element("details", head, *lines, class_="carried aside")
+        else:
+            yield from (_difference(found, place, budget, news) for place, _ in group)
+
+
+def _carried(place: int, one: Difference) -> Markup:
+    earlier = element("a", Text("an earlier one"), href=f"#d{one.follows}")
+    step = element("a", Text("the whole step"), href=f"#{_pair_name(one.a, one.b)}")
+    return element("p", *_where(one), Text(" carries on "), earlier, Text("; "), step, id=f"d{place}")
+
+
 def _difference(found: Diff, place: int, budget: Budget, news: _News) -> Markup:
     one = found.differences[place]
     colour = {"missing_call": "bad", "unrecorded_call": "good"}.get(one.type, "warn")
     head = [*_where(one), Text(" "), badge(one.type, colour)]
-    if one.follows is not None:
-        link = element("a", Text("an earlier one"), href=f"#d{one.follows}")
-        head += [element("span", Text(" carries on "), link, class_="aside")]
     inside = [_linked(one)]
     if one.type == "missing_call":
         inside.append(element("p", Text("Only the first run has this step."), class_="aside"))
@@ -120,14 +139,13 @@ def _difference(found: Diff, place: int, budget: Budget, news: _News) -> Markup:
         if carried := len(one.changes) - len(new):
             words = f"{many(carried, 'change')} as in a difference above"
             inside.append(element("p", Text(words), class_="none"))
-    is_open = place == 0 or (place < 10 and one.follows is None)
     return element(
         "details",
         element("summary", *head),
         element("div", *inside, class_="inside"),
         id=f"d{place}",
         class_="stop",
-        open=is_open,
+        open=place < _OPEN,
     )
 
 

@@ -57,7 +57,7 @@ def _head(run: Run) -> Markup:
     rows = [piece for label, value in facts for piece in (element("dt", said(label)), element("dd", value))]
     outcome = "open" if run.open else run.outcome
     return joined(
-        element("h1", Text("Run "), said(run.run_id)),
+        element("h1", Text("Run "), said(one_line(run.run_id, 120))),
         element("p", badge(outcome, COLOURS.get(outcome, "")), Text(" "),
                 badge(f"replayable: {run.replayable}", COLOURS[run.replayable])),
         element("dl", *rows),
