@@ -107,14 +107,16 @@ class _News:
 
 def _differences(found: Diff, budget: Budget, news: _News) -> Iterator[Markup]:
     """Show the differences in order; those in a row that only carry on earlier ones are a line each, folded."""
-    shown = enumerate(found.differences[:_MOST])
+    shown, shown_open = enumerate(found.differences[:_MOST]), _OPEN
     for carries, group in groupby(shown, lambda pair: pair[1].follows is not None):
         if carries:
             lines = [_carried(place, one) for place, one in group]
             head = element("summary", Text(f"{many(len(lines), 'difference')} that carry on earlier ones only"))
             yield element("details", head, *lines, class_="carried aside")
         else:
-            yield from (_difference(found, place, budget, news) for place, _ in group)
+            for place, _ in group:
+                yield _difference(found, place, budget, news, is_open=shown_open > 0)
+                shown_open -= 1
 
 
 def _carried(place: int, one: Difference) -> Markup:
@@ -123,7 +125,7 @@ def _carried(place: int, one: Difference) -> Markup:
     return element("p", *_where(one), Text(" carries on "), earlier, Text("; "), step, id=f"d{place}")
 
 
-def _difference(found: Diff, place: int, budget: Budget, news: _News) -> Markup:
+def _difference(found: Diff, place: int, budget: Budget, news: _News, *, is_open: bool) -> Markup:
     one = found.differences[place]
     colour = {"missing_call": "bad", "unrecorded_call": "good"}.get(one.type, "warn")
     head = [*_where(one), Text(" "), badge(one.type, colour)]
@@ -145,7 +147,7 @@ def _difference(found: Diff, place: int, budget: Budget, news: _News) -> Markup:
         element("div", *inside, class_="inside"),
         id=f"d{place}",
         class_="stop",
-        open=place < _OPEN,
+        open=is_open,
     )
 
 
