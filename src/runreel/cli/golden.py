@@ -65,6 +65,7 @@ def _promote(args: argparse.Namespace) -> int:
     data = common.load_reel(args, args.run)
     run_id, batch = folder.batch_of(data, args.run)
     name = args.name or promote.suggest(folder.run_of(batch, run_id))
+    folder.require_name(name)
     settings = values.Settings(args.agent, tuple(args.rest), tools_in(args.tool), tuple(args.mask))
     golden = promote.promote(data, args.folder / name, expectations=args.expect, settings=settings, ticket=args.ticket)
     size = sum(path.stat().st_size for path in golden.folder.rglob("*") if path.is_file())
