@@ -48,7 +48,7 @@ def test_a_failure_says_what_was_expected_and_how_to_look_at_it_and_tells_github
 
     assert "golden receipt: FAILED" in out
     assert f"expected: {EXPECT}" in out
-    assert "to look at it: runreel golden run receipt --diff" in out
+    assert "to look at it: runreel golden run receipt --html receipt.html" in out
     assert "::error file=goldens/receipt/golden.json,title=golden receipt::golden receipt: FAILED%0A" in out
     assert "src/runreel" not in out  # none of our frames
     case = ET.parse(folder / "junit.xml").getroot().find(".//testcase")

@@ -65,8 +65,11 @@ def test_red_and_green_and_the_report_as_json(folder, said):
     assert document["expectations"] == [{"expect": EXPECT, "passed": False, "why": "it is another value"}]
 
     edit(folder, (BUG, FIX))
-    code, out = said("run", "receipt", "--diff")
+    code, out = said("run", "receipt", "--diff", "--html", "receipt.html")
     assert code == 0
+    page = (folder / "receipt.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "R-A-1042: $49" in page
     assert "golden receipt: passed" in out
     assert "as expected: output_mismatch field /final_output" in out
     assert "different: 1 difference" in out
@@ -86,6 +89,10 @@ def test_several_goldens_end_with_the_worst_of_them(folder, said):
     assert "golden unreadable: broken" in out
     assert "1 passed" in out
     assert said("run", "unreadable")[0] == 1
+    assert said("run", "--html", "page.html") == (
+        64,
+        "runreel: --html shows one golden: name it, one of failed, passed, refused, unreadable\n",
+    )
 
 
 def test_a_stale_golden_ends_with_125(folder, said):

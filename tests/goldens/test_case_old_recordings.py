@@ -104,6 +104,18 @@ def test_whatever_changed_in_what_the_model_is_asked_is_a_typed_difference_at_th
     )
 
 
+def test_a_parameter_that_the_record_holds_is_compared_whatever_it_is():
+    kept = golden()
+    model, search = tape.build(kept.run).entries
+    params = {"temperature": 0.0, "seed": 7, "tool_choice": {"name": "search"}}
+    record = [replace(model, request=model.request | {"params": params}), search]
+
+    same = judged(kept, record, [asked(model, params=params), asked(search)])
+    other = judged(kept, record, [asked(model, params=params | {"tool_choice": "required"}), asked(search)])
+
+    assert (same.verdict, other.verdict, other.findings[0].path) == ("passed", "stale", "/params/tool_choice")
+
+
 def test_what_else_is_said_to_the_model_is_a_finding():
     result = replayed(golden(), messages=frozen([msg("system", "prompt v1"), msg("user", "another q")]))
 

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -13,6 +14,10 @@ from runreel.errors import RunReelError, UsageError
 from runreel.terminal import fold
 from runreel.text import many, one_line
 from runreel.values import Run
+
+if TYPE_CHECKING:
+    from runreel.goldens.values import Result
+    from runreel.replay.cleaning import Clean
 
 _NOT_COMPARABLE = 125
 
@@ -35,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     run_ = commands.add_parser("run", help="replay goldens; 0: all pass, 2: one failed, 125: stale or not comparable")
     run_.add_argument("names", metavar="NAME", nargs="*", help="default: all")
     run_.add_argument("--diff", action="store_true", help="also compare what each replay recorded of itself, whole")
+    common.add_html(run_, "the replay of one golden beside its record")
     run_.add_argument("--json", action="store_true", help="the reports as a JSON list; the agent prints to stderr")
     ls = commands.add_parser("ls", help="list goldens")
     ls.add_argument("--json", action="store_true", help="a JSON list with stable field names")
@@ -81,12 +87,15 @@ def _run(args: argparse.Namespace) -> int:
     from runreel.goldens.values import Verdict
 
     common.end_in_order()
-    redact = running.redactor(common.place(args).home) if args.diff else None
+    places = _places(args)
+    if args.html is not None and len(places) != 1:
+        raise UsageError(f"--html shows one golden: name it, one of {', '.join(place.name for place in places)}")
+    redact = running.redactor(common.place(args).home) if args.diff or args.html else None
     clean, console = running.cleaner(), common.console()
     counts: Counter[Verdict] = Counter()
     documents = []
     broken = False
-    for place in _places(args):
+    for place in places:
         try:
             result = running.run(place, stdout=sys.stderr.fileno() if args.json else None, redact=redact)
         except RunReelError as error:
@@ -99,6 +108,8 @@ def _run(args: argparse.Namespace) -> int:
             continue
         counts[result.verdict] += 1
         documents.append(report.document(result, clean))
+        if args.html is not None:
+            common.write_page(args.html, _page(result, clean))
         if not args.json:
             report.render(result, console, clean)
             if args.diff and result.replayed and result.replayed.run:
@@ -110,6 +121,20 @@ def _run(args: argparse.Namespace) -> int:
     if counts["failed"]:
         return 1 if broken and counts["failed"] == 1 else 2
     return _NOT_COMPARABLE if counts["stale"] or counts["not_comparable"] else 0
+
+
+def _page(result: "Result", clean: "Clean | None") -> str:
+    """Return the page of a golden's replay, which went through the redactor."""
+    from runreel.pages.comparison import comparison, replay_alone
+    from runreel.replay import report
+    from runreel.replay.diff import diff
+
+    replayed, recorded = result.replayed, result.golden.run
+    assert replayed is not None
+    document = report.document(replayed, clean)
+    if replayed.run is None:
+        return replay_alone(document, "the agent exported no spans of its own")
+    return comparison(diff(recorded, replayed.run), recorded, replayed.run, document)
 
 
 def _show_diff(was: Run, now: Run) -> None:

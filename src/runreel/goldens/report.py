@@ -54,8 +54,8 @@ def lines(result: Result, clean: Clean | None = None) -> Iterator[str]:
 
 
 def command(result: Result) -> str:
-    """Return the command that replays a golden once more, for the agent's own output and the whole diff."""
-    return f"runreel golden run {shlex.quote(result.golden.name)} --diff"
+    """Return the command that replays a golden once more, for the agent's own output and a page of the whole diff."""
+    return f"runreel golden run {shlex.quote(result.golden.name)} --html {shlex.quote(f'{result.golden.name}.html')}"
 
 
 def _check(check: Check, clean: Clean | None) -> Iterator[str]:
