@@ -152,7 +152,7 @@ def _updated(item: GoldenItem, result: "Result") -> bool:
 
     if any(not check.passed for check in result.checks):
         return False
-    redact = running.redactor(item.config.rootpath / ".runreel")
+    redact = running.redactor(Path(os.environ.get("RUNREEL_HOME") or item.config.rootpath / ".runreel"))
     folder.write(promote.renewed(result.golden, promote.replayed_reel(result, redact)))
     return True
 

@@ -34,8 +34,8 @@ MIGRATIONS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """How `golden.json` of a version becomes that of the next one; there is one entry for each version that there was."""
 
 _ROWS: Final = ("spans", "logs", "payloads")
-# Ends of lines are part of a recorded text: no checkout may change them.
-_ATTRIBUTES: Final = "*/parts/* -text\n"
+# Ends of lines are part of what is recorded, and hashed: no checkout may change them.
+_ATTRIBUTES: Final = "* -text\n"
 
 
 def write(golden: Golden) -> Path:
