@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.runreel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check torture bench lock clean
+.PHONY: help demo test check torture bench agents lock clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -34,6 +34,9 @@ torture: $(STAMPS)/dev ## Kill and starve the collector for long: 200 kills, out
 
 bench: $(STAMPS)/dev ## Measure speed as ratios against stock alternatives; writes bench/results.json
 	$(BIN)/python bench/run.py $(ARGS)
+
+agents: $(STAMPS)/dev ## Record and replay the agents of examples/agents, each in its own environment; table in docs/agents.md
+	$(BIN)/python scripts/agents.py $(ARGS)
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --universal --python-version 3.11 \
 	--no-header --no-emit-index-url --no-annotate -q

@@ -63,7 +63,8 @@ def turn_for(body: dict[str, Any], scenarios: Scenarios) -> Turn:
     kinds = ["", *(one.get("type") for one in items)]
     turn = sum(1 for before, now in itertools.pairwise(kinds) if now == "function_call" != before)
     turns = scenarios[model_server.scenario_of(json.dumps(body, ensure_ascii=False), scenarios)]
-    return turns[min(turn, len(turns) - 1)]
+    found = turns[min(turn, len(turns) - 1)]
+    return found if body.get("tools") or not found.calls else Turn("Done.")
 
 
 def response(body: dict[str, Any], turn: Turn) -> dict[str, Any]:
