@@ -2,9 +2,12 @@
 
 import pytest
 
-from golden_kit import BUG, EXPECT, FIX, edit, golden_in, project
+from golden_kit import BUG, EXPECT, FIX, edit, golden_in, packed, project
+from otlp_sink import record
+from runreel.demo import model_server
 from runreel.errors import CorruptError
-from runreel.goldens import running
+from runreel.goldens import promote, running
+from runreel.goldens.values import Settings
 
 
 @pytest.fixture
@@ -96,3 +99,26 @@ def test_a_file_that_was_changed_by_hand_is_no_golden_any_more(folder):
 
     with pytest.raises(CorruptError, match=r"payloads\.json is not what was recorded"):
         running.run(golden.folder)
+
+
+def test_a_run_that_broke_in_its_own_code_is_red_until_it_ends_well(folder):
+    edit(folder, ("one['refunded_cents']", "one['cents']"))
+    # What starts the agent in production goes on when it breaks.
+    (folder / "service.py").write_text(
+        "import contextlib, runpy\n"
+        "with contextlib.suppress(KeyError):\n"
+        "    runpy.run_path('agent.py', run_name='__main__')\n"
+    )
+    with model_server.serving(model_server.DEMO) as model:
+        batch, _ = record("service.py", cwd=folder, model_url=model.url)
+    place = folder / "goldens" / "broken"
+    wanted = ["outcome is ok", EXPECT]
+    golden = promote.promote(packed(batch), place, expectations=wanted, settings=Settings(agent="agent.py"))
+
+    before = running.run(place, stdout=running.QUIET, stderr=running.QUIET)
+    edit(folder, ("one['cents']", "one['refunded_cents'] / 100"))
+    after = running.run(place, stdout=running.QUIET)
+
+    assert golden.failure == "outcome error"
+    assert (before.verdict, before.replayed.verdict) == ("failed", "same")
+    assert (after.verdict, after.findings) == ("passed", ())
