@@ -23,7 +23,7 @@ from runreel.goldens import text
 from runreel.goldens.values import Golden, Settings
 from runreel.runs import reel
 from runreel.runs.load import StoreRuns
-from runreel.values import DEFAULT_TENANT, SplitBatch
+from runreel.values import DEFAULT_TENANT, Run, SplitBatch
 
 FORMAT: Final = "runreel-golden"
 VERSION: Final = 1
@@ -108,7 +108,7 @@ def read(folder: Path) -> Golden:
     return Golden(folder, run_of(batch, run_id), batch, expect, settings, ticket, failure)
 
 
-def run_of(batch: SplitBatch, run_id: str) -> Any:
+def run_of(batch: SplitBatch, run_id: str) -> Run:
     """Assemble the run of a reel's rows, as it was when it was promoted: complete, whatever the time is now."""
     memory = Memory(clock=lambda: 0)
     memory.export(batch)
