@@ -1,0 +1,39 @@
+"""The page on agents has every row that `make agents` runs; each replayed, or says what its record lacks."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def agents():
+    spec = importlib.util.spec_from_file_location("scripts_agents", ROOT / "scripts" / "agents.py")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def rows(agents):
+    table = agents.PAGE.read_text(encoding="utf-8").partition(agents.BEGIN)[2].partition(agents.END)[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_every_row_of_the_page_is_a_case_and_every_case_is_a_row(agents):
+    assert [row[:2] for row in rows(agents)] == [[one.agent, one.instrumentation] for one in agents.CASES]
+
+
+def test_each_row_replayed_with_nothing_live_or_names_what_its_record_lacks(agents):
+    for agent, instrumentation, recorded, replayed, divergences, live, reason in rows(agents):
+        assert (divergences, live) == ("0", "0"), f"{agent}, {instrumentation}"
+        assert replayed == "same" or (replayed, recorded != "full", len(reason) > 1) == ("refused", True, True)
+
+
+def test_what_a_case_names_is_there(agents):
+    for case in agents.CASES:
+        assert (agents.AGENTS / case.script).is_file()
+        assert (agents.AGENTS / "requirements" / f"{case.packages}.txt").is_file()
