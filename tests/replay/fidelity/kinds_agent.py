@@ -196,13 +196,15 @@ def stream_left_early(case):
 
 
 def raw_threads(_):
-    """Two threads, each with a model call and a tool call of its own, under one span."""
+    """Threads that are at work together, each with model calls and a tool call of its own, under one span."""
     here = context.get_current()
     seen = {}
+    together = threading.Barrier(4)
 
     def work(number):
         token = context.attach(here)
         try:
+            together.wait(30)  # else the first may be done before the last begins, which says that it came before
             client = OpenAI()
             messages = [{"role": "user", "content": f"[scenario:threads] Number {number}."}]
             message = client.chat.completions.create(**request(messages)).choices[0].message
