@@ -40,7 +40,7 @@ ADAPTERS: Final = (
     Adapter(
         "LangChain",
         "langchain-core",
-        (1,),
+        (1, 8),
         (2,),
         (
             "openinference.instrumentation.langchain",
@@ -62,7 +62,7 @@ ADAPTERS: Final = (
         ),
         openai_agents.install,
     ),
-    Adapter("Pydantic AI", "pydantic-ai-slim", (2,), (3,), ("pydantic-ai",), pydantic_ai.install),
+    Adapter("Pydantic AI", "pydantic-ai-slim", (2, 68), (3,), ("pydantic-ai",), pydantic_ai.install),
 )
 
 
