@@ -36,7 +36,7 @@ bench: $(STAMPS)/dev ## Measure speed as ratios against stock alternatives; writ
 	$(BIN)/python bench/run.py $(ARGS)
 
 agents: $(STAMPS)/dev ## Record and replay the agents of examples/agents, each in its own environment; table in docs/agents.md
-	$(BIN)/python scripts/agents.py $(ARGS)
+	$(BIN)/python scripts/agents_table.py $(ARGS)
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --generate-hashes --universal --python-version 3.11 \
 	--no-header --no-emit-index-url --no-annotate -q

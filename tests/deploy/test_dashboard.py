@@ -17,7 +17,7 @@ from runreel.exporters.connection import new_token
 from runreel.storage import RunQuery
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.append(str(ROOT / "scripts"))
 dashboard = importlib.import_module("dashboard")
 picture = importlib.import_module("dashboard_picture")
 

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def agents():
-    spec = importlib.util.spec_from_file_location("scripts_agents", ROOT / "scripts" / "agents.py")
+    spec = importlib.util.spec_from_file_location("scripts_agents", ROOT / "scripts" / "agents_table.py")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     yield module

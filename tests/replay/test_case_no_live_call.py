@@ -1,8 +1,11 @@
 """C35: whatever an agent tries, a miss reaches nobody, is told with target and stack, and cannot be swallowed."""
 
+import os
 import re
-import shutil
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -64,8 +67,9 @@ TARGETS = {
 
 @pytest.fixture
 def agent(tmp_path, monkeypatch):
-    """Write an agent that runs these lines; return its path."""
+    """Write an agent that runs these lines; return its path. `python3` is the one of this environment."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
     def write(lines):
         (tmp_path / "agent.py").write_text(AGENT + LEAKS + lines, encoding="utf-8")
@@ -80,8 +84,6 @@ def shape(replayed):
 
 @pytest.mark.parametrize("leak", TARGETS)
 def test_a_leak_fails_at_once_and_is_told_with_its_target_and_stack(agent, tmp_path, leak):
-    if leak == "leak_child" and shutil.which("python3") is None:
-        pytest.skip("no python3 on the path")
     line = next(n for n, text in enumerate((AGENT + LEAKS).split("\n"), 1) if text.startswith(f"def {leak}("))
 
     replayed = replay(WEATHER, agent(f"{leak}()\nget_weather(**ask('q'))\n"), timeout_s=60)
@@ -100,6 +102,22 @@ def test_a_leak_fails_at_once_and_is_told_with_its_target_and_stack(agent, tmp_p
         at = line - 6 if leak == "leak_thread" else line
         assert re.search(rf"{re.escape(str(tmp_path))}/agent\.py:\d+ in {function}\b", first.reason), first.reason
         assert leak == "leak_thread" or f"agent.py:{at} in {leak}" in first.reason
+
+
+def test_a_python_without_runreel_does_not_run_and_is_told(agent, tmp_path):
+    bare = str(Path(sys._base_executable).resolve())
+    if subprocess.run([bare, "-c", "import runreel"], capture_output=True).returncode == 0:
+        pytest.skip("the interpreter behind this environment has runreel")
+    proof = tmp_path / "ran"
+    code = f"open({str(proof)!r}, 'w')"
+    lines = f"subprocess.run([{bare!r}, '-c', {code!r}])\nget_weather(**ask('q'))\n"
+
+    replayed = replay(WEATHER, agent(lines), timeout_s=60)
+
+    first = replayed.divergences[0]
+    assert (replayed.verdict, first.type) == ("diverged", "unstubbed_tool")
+    assert first.name.startswith("python -c open(")
+    assert not proof.exists()
 
 
 def test_leaks_that_are_all_swallowed_are_all_told_and_the_replay_still_ends_diverged(agent, capfd):

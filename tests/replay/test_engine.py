@@ -223,7 +223,9 @@ def test_a_socket_and_a_program_that_reaches_out_are_network_attempts_and_reach_
 
 
 def test_a_forked_process_is_answered_over_a_conversation_of_its_own(agent, capfd):
-    source = TOP_LEVEL + ("import os\nif not os.fork():\n    run(get_weather)\n    os._exit(0)\nos.wait()\n")
+    source = TOP_LEVEL + (
+        "import os, sys\nif not os.fork():\n    run(get_weather)\n    sys.stdout.flush()\n    os._exit(0)\nos.wait()\n"
+    )
 
     replayed = replay(WEATHER, agent(source))
 

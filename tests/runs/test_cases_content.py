@@ -12,7 +12,7 @@ from otlp_build import ROOT, TID, agent, answer, call, llm, msg, req, span, tool
 from runreel.errors import RefusedError
 from runreel.replay.tape import build
 from runreel.values import Value
-from span_kit import counts, of_kind
+from span_kit import counts, of_kind, runs_of, spans_of
 
 CHAT = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.model": "m-1"}
 OPENINFERENCE = {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o-mini"}
@@ -263,3 +263,20 @@ def test_parallel_calls_without_ids_pair_by_name_arguments_and_order_and_say_so(
     assert counts(run) == (1, 2)
     assert [one.fields["pairing"] for one in of_kind(run, "tool")] == ["inferred", "inferred"]
     assert [one.fields["asked_by"] for one in of_kind(run, "tool")] == [step.seq, step.seq]
+
+
+@pytest.mark.parametrize(
+    ("sent", "recorded"),
+    [
+        ("auto", "auto"),
+        ("required", "required"),
+        ('{"type":"function","function":{"name":"search"}}', {"type": "function", "function": {"name": "search"}}),
+    ],
+)
+def test_which_tools_a_model_had_to_call_is_a_parameter_of_its_request(sent: str, recorded: Value) -> None:
+    said = {"gen_ai.request.tool_choice": sent}
+
+    (run,) = runs_of(spans_of(agent(), llm("00000000000000b1", ROOT, [msg("user", "q")], SAID, **said)))
+
+    (step,) = of_kind(run, "llm")
+    assert step.fields["params"]["tool_choice"] == recorded

@@ -253,7 +253,7 @@ def _unanswered(frame: Frame) -> Divergence:
         "unstubbed_tool",
         name=frame.get("name", ""),
         reason="a program that would have run without the replay: its tools would have been live; it was not started",
-        advice="start Python without -E, -I and -S while it is replayed",
+        advice="start a Python that has runreel installed, without -E, -I and -S, while it is replayed",
     )
 
 

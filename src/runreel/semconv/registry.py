@@ -101,6 +101,7 @@ _LLM = (
     Field("llm", "params.n", "integer", "How many answers were asked for.", "optional", "live"),
     Field("llm", "params.reasoning_level", "text", "Reasoning effort.", "optional", "live"),
     Field("llm", "params.output_type", "text", "text, json, image or speech.", "optional", "live"),
+    Field("llm", "params.tool_choice", "json", "Which tools the model may or must call.", "optional", "live"),
     Field("llm", "params.service_tier", "text", "Service tier that was asked for.", "optional", "live"),
     Field(
         "llm", "params.extra", "json", "Any other request parameter; merged into `params` by name.", "optional", "live"

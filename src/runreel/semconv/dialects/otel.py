@@ -183,6 +183,9 @@ DIALECT = Dialect(
         "llm.params.n": ("gen_ai.request.choice.count",),
         "llm.params.reasoning_level": ("gen_ai.request.reasoning.level",),
         "llm.params.output_type": ("gen_ai.output.type",),
+        "llm.params.tool_choice": (
+            "gen_ai.request.tool_choice",
+        ),  # in no version of the conventions; seen in the field
         "llm.params.service_tier": ("openai.request.service_tier", "gen_ai.openai.request.service_tier"),
         "llm.usage.input_tokens": (_USAGE + "input_tokens", _USAGE + "prompt_tokens"),
         "llm.usage.output_tokens": (_USAGE + "output_tokens", _USAGE + "completion_tokens"),

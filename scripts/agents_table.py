@@ -3,8 +3,8 @@
 Every agent is run unmodified against a scripted model server, exports over the network to a collector, and is replayed
 frozen where it ran. Nothing leaves this machine but the packages, which pip fetches once into the cache folder.
 
-    python scripts/agents.py                           every row; docs/agents.md gets the table
-    python scripts/agents.py --only pydantic-ai        some rows; the page is left alone
+    python scripts/agents_table.py                           every row; docs/agents.md gets the table
+    python scripts/agents_table.py --only pydantic-ai        some rows; the page is left alone
 """
 
 import argparse
@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 AGENTS = ROOT / "examples" / "agents"
 PAGE = ROOT / "docs" / "agents.md"
-BEGIN, END = "<!-- table: python scripts/agents.py -->\n", "<!-- end of table -->"
+BEGIN, END = "<!-- table: python scripts/agents_table.py -->\n", "<!-- end of table -->"
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _PATIENCE_S = 60.0
 
