@@ -12,7 +12,7 @@ import pytest
 
 from otlp_sink import receiving
 from runreel.record import sending
-from runreel.record.sending import Outbox, within
+from runreel.record.sending import Leaving, Outbox, within
 
 AGENT = Path(__file__).with_name("outage_agent.py")
 
@@ -167,6 +167,29 @@ def test_what_takes_too_long_is_left_alone():
     assert within(5.0, lambda: None)
     assert not within(0.0, never.wait)
     never.set()
+
+
+def test_what_is_left_to_do_at_the_end_has_its_thread_ready_and_is_left_alone_after_its_time():
+    never, done = threading.Event(), []
+
+    assert Leaving(lambda: done.append(1)).within(5.0)
+    assert done == [1]
+    assert not Leaving(never.wait).within(0.0)
+    never.set()
+
+
+def test_the_last_spans_are_sent_where_no_thread_can_be_started_any_more():
+    agent = (
+        "import atexit, threading\n"
+        "from runreel.record.sending import Leaving\n"
+        "leaving = Leaving(lambda: print('sent', flush=True))\n"
+        "def end():\n"
+        "    threading.Thread.start = None\n"  # as the interpreter does from 3.12 on
+        "    assert leaving.within(30)\n"
+        "atexit.register(end)\n"
+    )
+
+    assert subprocess.run([sys.executable, "-c", agent], capture_output=True, text=True).stdout == "sent\n"
 
 
 @pytest.mark.parametrize(("said", "seconds"), [("0.5", 0.5), ("soon", 5.0), (None, 5.0)])

@@ -15,7 +15,7 @@ from runreel.terminal import fold
 from runreel.text import many, one_line
 
 _STYLE = {"ok": "green", "note": "", "todo": "red"}
-_NAME_WIDTH = 16
+_NAME_WIDTH = 17
 _MOST_NEWS = 20
 _LEAST = 24  # columns for what a check says
 

@@ -88,7 +88,8 @@ def send_with(exporter: "SpanExporter", provider: "TracerProvider") -> None:
 
     provider.add_span_processor(Counting())
     provider.add_span_processor(BatchSpanProcessor(Counted(), max_queue_size=room))
-    atexit.register(_leave, provider.shutdown, outbox)
+    leaving = Leaving(provider.shutdown)
+    atexit.register(_leave, leaving, outbox)
 
 
 def _cleaner() -> Callable[["ReadableSpan"], "ReadableSpan"]:
@@ -156,12 +157,36 @@ def _exit_s() -> float:
         return _AT_EXIT_S
 
 
-def _leave(shut_down: Callable[[], None], outbox: Outbox) -> None:
+def _leave(leaving: "Leaving", outbox: Outbox) -> None:
     """Send what is waiting; a collector that does not answer does not keep the agent from ending."""
-    if not within(_exit_s(), shut_down):
+    if not leaving.within(_exit_s()):
         _log.warning("runreel: the agent ended before its collector answered; spans not known to be sent are lost")
     if outbox.waiting:
         count("spans", outbox.waiting)
+
+
+class Leaving:
+    """Does something at the interpreter's end, for as long as is left. Its thread stands ready from the start: from
+    Python 3.12 on, no thread can be started once the interpreter is ending."""
+
+    def __init__(self, do: Callable[[], Any]) -> None:
+        self._do = do
+        self._go = threading.Event()
+        self._worker = threading.Thread(target=self._work, name="runreel-leave", daemon=True)
+        self._worker.start()
+
+    def within(self, seconds: float) -> bool:
+        """Do it; say whether it came to its end. In a forked process, which has no such thread, it is done here."""
+        if not self._worker.is_alive():
+            safely("export", self._do, None)
+            return True
+        self._go.set()
+        self._worker.join(seconds)
+        return not self._worker.is_alive()
+
+    def _work(self) -> None:
+        self._go.wait()
+        safely("export", self._do, None)
 
 
 def within(seconds: float, do: Callable[[], Any]) -> bool:
