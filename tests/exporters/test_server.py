@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from clickhouse_front import PASSWORD, Front, front
-from runreel.errors import RetryableError, StoreError
+from runreel.errors import PermanentError, RetryableError, StoreError
 from runreel.exporters import cluster, schema
 from runreel.exporters.clickhouse import ClickHouse
-from runreel.exporters.connection import new_token
+from runreel.exporters.connection import consume_error, new_token
 from runreel.exporters.engine import Engine
 from runreel.exporters.server import Server, ServerSettings
 from runreel.values import SplitBatch
@@ -192,3 +192,10 @@ def test_what_is_no_cluster_is_said(name: str) -> None:
 def test_a_statement_without_a_form_is_refused() -> None:
     with pytest.raises(StoreError, match="no form for a cluster of a statement that begins"):
         cluster.ddl("c")("DROP TABLE runreel.spans")
+
+
+@pytest.mark.parametrize("error", [AttributeError("x"), ValueError("x"), KeyError("x"), TypeError("x")])
+def test_an_error_of_the_client_over_the_network_is_worth_another_try(error: Exception) -> None:
+    assert isinstance(consume_error(error, "spans", over_network=True), RetryableError)
+    assert isinstance(consume_error(error, "spans"), PermanentError)
+    assert isinstance(consume_error(OverflowError("x"), "spans", over_network=True), PermanentError)

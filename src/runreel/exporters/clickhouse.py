@@ -93,7 +93,6 @@ class ClickHouse:
         self._clock = clock
         self._writing = threading.Lock()
         self._arrived_ns = 0
-        self._failed: tuple[SplitBatch, str] | None = None
         self._known = _Memo(self._settings.memo_parts, self._settings.memo_s)
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
 
@@ -109,11 +108,9 @@ class ClickHouse:
             RetryableError, PermanentError: without a word of the data.
         """
         with self._writing:
-            token = self._failed[1] if self._failed and self._failed[0] is batch else new_token()
-            # Kept until it went through: a retry of this very flush must use the same token.
-            self._failed = (batch, token)
-            self._write(batch, token)
-            self._failed = None
+            # Never the token of an attempt before: where that was cut off, it may stand for a part of the rows, and
+            # would swallow the rest. Each table collapses what is there twice.
+            self._write(batch, new_token())
 
     def forget_known(self) -> None:
         """Forget which parts are stored; whoever deletes parts calls this first."""

@@ -57,7 +57,7 @@ class Connection:
         Args:
             table: A table of database `runreel`.
             columns: Column name to values, all of one length.
-            token: Deduplication token: unique per flush, the same again when that flush is retried.
+            token: Deduplication token: unique per attempt.
 
         Raises:
             RetryableError, PermanentError: by what went wrong; without a word of the data.
