@@ -30,6 +30,8 @@ class Connection:
         path: What errors and reports call it: a folder, or an address.
     """
 
+    over_network = False
+
     def __init__(self, path: object) -> None:
         self.path = path
         self._writer: Any = None
@@ -84,7 +86,7 @@ class Connection:
         else:
             return
         # Raised out here, not in the handler: the engine's error must not hang on ours as its context.
-        raise consume_error(failure, table)
+        raise consume_error(failure, table, over_network=self.over_network)
 
     def close(self) -> None:
         """Close the clients. Safe twice."""
@@ -129,8 +131,11 @@ def describe(error: Exception) -> str:
     return f"{type(error).__name__}"
 
 
-def consume_error(error: Exception, table: str) -> ConsumeError:
-    """Map what an insert failed with to one of the two errors that may leave an exporter."""
+def consume_error(error: Exception, table: str, *, over_network: bool = False) -> ConsumeError:
+    """Map what an insert failed with to one of the two errors that may leave an exporter.
+
+    Over a network, an answer that broke off may end as any error in the client: only what it says of a value is final.
+    """
     what = f"insert into {table}: {describe(error)}"
     code = getattr(error, "code", None)
     if isinstance(code, int):
@@ -142,6 +147,8 @@ def consume_error(error: Exception, table: str) -> ConsumeError:
         return RetryableError(what)
     # Raised before anything reached the engine: a value that does not fit its column, now and always.
     kinds: tuple[type[Exception], ...] = (ValueError, TypeError, ArithmeticError, AttributeError, LookupError)
+    if over_network:
+        kinds = (ArithmeticError,)
     if isinstance(error, kinds) or type(error).__name__ in {"DataError", "ProgrammingError", "error"}:
         return PermanentError(what)
     return RetryableError(what)

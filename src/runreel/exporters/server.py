@@ -38,6 +38,8 @@ class Server(Connection):
     StoreError (a read), and the next one connects again.
     """
 
+    over_network = True
+
     def __init__(self, settings: ServerSettings) -> None:
         super().__init__(settings.endpoint)
         self.cluster = settings.cluster
