@@ -72,7 +72,7 @@ class Connection:
             return
         failure: Exception
         try:
-            self._writer.insert(
+            written = self._writer.insert(
                 table,
                 list(columns.values()),
                 column_names=list(columns),
@@ -84,6 +84,10 @@ class Connection:
         except Exception as error:  # noqa: BLE001  as above
             failure = error
         else:
+            # The client tries a broken connection again by itself, and may then have nothing left to send.
+            rows = len(next(iter(columns.values())))
+            if self.over_network and int(getattr(written, "written_rows", rows)) < rows:
+                raise RetryableError(f"insert into {table}: the server took fewer rows than were sent")
             return
         # Raised out here, not in the handler: the engine's error must not hang on ours as its context.
         raise consume_error(failure, table, over_network=self.over_network)
