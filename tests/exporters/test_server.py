@@ -199,3 +199,15 @@ def test_an_error_of_the_client_over_the_network_is_worth_another_try(error: Exc
     assert isinstance(consume_error(error, "spans", over_network=True), RetryableError)
     assert isinstance(consume_error(error, "spans"), PermanentError)
     assert isinstance(consume_error(OverflowError("x"), "spans", over_network=True), PermanentError)
+
+
+def test_an_insert_of_which_the_server_took_less_is_no_success(
+    database: ClickHouse, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Less:
+        written_rows = 0
+
+    monkeypatch.setattr(database._engine._writer, "insert", lambda *_, **__: Less())
+
+    with pytest.raises(RetryableError, match="the server took fewer rows than were sent"):
+        database.export(SplitBatch(tenant, (row(tenant=tenant),)))
