@@ -30,7 +30,6 @@ class Forwarder:
         self._exporters = exporters
         self._counts = counts
         self._thread = threading.Thread(target=self._work, name="runreel-forwarder", daemon=True)
-        self._stopping = threading.Event()
         self._late = threading.Event()
 
     def start(self) -> None:
@@ -39,7 +38,6 @@ class Forwarder:
 
     def stop(self, drain_s: float = DRAIN_S) -> None:
         """Store what waits, for at most `drain_s` where stores are away. Blocks."""
-        self._stopping.set()
         self._spool.let_go()
         if self._thread.is_alive():
             self._thread.join(drain_s)
@@ -71,7 +69,7 @@ class Forwarder:
         done: list[Entry] = []
         refused: list[Entry] = []
         for entry, future in waits:
-            error = future if isinstance(future, PermanentError) else future.exception()
+            error = future.exception()
             if error is not None and not isinstance(error, PermanentError):
                 break
             done.append(entry)
@@ -81,14 +79,15 @@ class Forwarder:
                 _log.error("a batch that no store takes was set aside in the spool", extra={"error": describe(error)})
         # The later ones were written, too, or will be: what is stored twice is stored once.
         for _, future in waits[len(done) :]:
-            if not isinstance(future, PermanentError):
-                future.exception()
+            future.exception()
         self._spool.finish(done, refused)
         return len(done) == len(entries)
 
-    def _submit(self, entry: Entry) -> "Future[None] | PermanentError":
+    def _submit(self, entry: Entry) -> "Future[None]":
         try:
             batch = self._spool.load(entry)
         except PermanentError as error:
-            return error
+            unreadable: Future[None] = Future()
+            unreadable.set_exception(error)
+            return unreadable
         return self._committer.submit(batch, self._exporters, entry.size)

@@ -6,6 +6,7 @@ code and what to do.
 
 import logging
 import re
+import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,6 +37,7 @@ class Connection:
         self.path = path
         self._writer: Any = None
         self._reader: Any = None
+        self._closing = threading.Lock()
 
     def query(self, sql: str, parameters: Mapping[str, Any] | None = None, *, binary: Sequence[str] = ()) -> Rows:
         """Return the rows of a SELECT. `binary` names the String columns to return as bytes. Raises StoreError."""
@@ -84,7 +86,7 @@ class Connection:
         except Exception as error:  # noqa: BLE001  as above
             failure = error
         else:
-            # The client tries a broken connection again by itself, and may then have nothing left to send.
+            # An insert that was cut off must not pass for a whole one, whatever the answer says.
             rows = len(next(iter(columns.values())))
             if self.over_network and int(getattr(written, "written_rows", rows)) < rows:
                 raise RetryableError(f"insert into {table}: the server took fewer rows than were sent")
@@ -94,7 +96,11 @@ class Connection:
 
     def close(self) -> None:
         """Close the clients. Safe twice."""
-        raise NotImplementedError
+        with self._closing:
+            for client in (self._reader, self._writer):
+                if client is not None:
+                    client.close()
+            self._reader = self._writer = None
 
     def _read(self, client: Any, sql: str, parameters: Mapping[str, Any] | None, binary: Sequence[str]) -> Rows:
         self._check()

@@ -3,7 +3,6 @@ second reader."""
 
 import os
 import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ class Engine(Connection):
         self._lock = lock
         self._tmp = tmp
         self._pid = os.getpid()
-        self._closing = threading.Lock()
 
     @classmethod
     def open(cls, path: Path, *, tmp: Path) -> "Engine":
@@ -66,13 +64,11 @@ class Engine(Connection):
 
     def close(self) -> None:
         """Close the clients and let the folder go."""
-        with self._closing:
-            for client in (self._reader, self._writer):
-                if client is not None and os.getpid() == self._pid:
-                    client.close()
+        if os.getpid() != self._pid:  # they are the parent's
             self._reader = self._writer = None
-            self._tmp.leave()
-            self._lock.release()
+        super().close()
+        self._tmp.leave()
+        self._lock.release()
 
     def _check(self) -> None:
         super()._check()

@@ -1,6 +1,5 @@
 """A ClickHouse server over HTTP or HTTPS: the same tables and the same client as the embedded engine."""
 
-import threading
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,7 +42,6 @@ class Server(Connection):
     def __init__(self, settings: ServerSettings) -> None:
         super().__init__(settings.endpoint)
         self.cluster = settings.cluster
-        self._closing = threading.Lock()
 
     @classmethod
     def connect(cls, settings: ServerSettings) -> "Server":
@@ -73,14 +71,6 @@ class Server(Connection):
             server.close()
             raise StoreError(f"cannot use the ClickHouse server {settings.endpoint}: {failure}")
         return server
-
-    def close(self) -> None:
-        """Close the clients."""
-        with self._closing:
-            for client in (self._reader, self._writer):
-                if client is not None:
-                    client.close()
-            self._reader = self._writer = None
 
 
 def _client(settings: ServerSettings) -> Any:
