@@ -116,6 +116,16 @@ def parse_json(text: str) -> Value:
         raise ValueError("nested too deeply") from None
 
 
+def document_in(text: str) -> Value:
+    """Return the object or array that a text is as JSON (see `parse_json`); the text itself where it is none."""
+    if text[:1] not in ("{", "["):
+        return text
+    try:
+        return parse_json(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _frozen_key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"a map's key is {type(key).__name__}: a string is wanted")

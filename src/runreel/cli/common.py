@@ -80,14 +80,7 @@ def load(args: argparse.Namespace, text: str) -> Run:
 
 def load_with_replays(args: argparse.Namespace, text: str, most: int | None = 20) -> tuple[Run, Sequence[RunSummary]]:
     """Load the run that RUN names, and its replays, newest first; at most so many, none where `most` is None."""
-    from runreel.runs import reel
-
-    path = Path(text)
-    if path.suffix == reel.SUFFIX:
-        store, run_id = reel.open_path(path)
-    else:
-        store = open_store(args)
-        run_id = store.resolve(DEFAULT_TENANT, text)
+    store, run_id = _opened(args, text)
     try:
         found = store.run(DEFAULT_TENANT, run_id)
         return found, () if most is None else store.runs(RunQuery(replay_of=run_id, limit=most))
@@ -95,16 +88,20 @@ def load_with_replays(args: argparse.Namespace, text: str, most: int | None = 20
         store.close()
 
 
-def load_reel(args: argparse.Namespace, text: str) -> bytes:
-    """Return the run that RUN names as a reel. Raises NotFoundError, UsageError, StoreError."""
+def _opened(args: argparse.Namespace, text: str) -> tuple[RunStore, str]:
+    """Return the store that RUN is in, a reel's own or that of the options, and the run's id."""
     from runreel.runs import reel
 
     path = Path(text)
     if path.suffix == reel.SUFFIX:
-        store, run_id = reel.open_path(path)
-    else:
-        store = open_store(args)
-        run_id = store.resolve(DEFAULT_TENANT, text)
+        return reel.open_path(path)
+    store = open_store(args)
+    return store, store.resolve(DEFAULT_TENANT, text)
+
+
+def load_reel(args: argparse.Namespace, text: str) -> bytes:
+    """Return the run that RUN names as a reel. Raises NotFoundError, UsageError, StoreError."""
+    store, run_id = _opened(args, text)
     try:
         return store.reel(DEFAULT_TENANT, run_id)
     finally:

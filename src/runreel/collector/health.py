@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 
+from runreel.collector.http import answer
 from runreel.collector.watch import Watch
 
 
@@ -39,7 +40,4 @@ class Health:
                     status, document["status"] = 503, "Server not available"
         else:
             status, document = 503, {"status": "Server not available"}
-        body = json.dumps(document).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+        await answer(scope, send, status, "application/json", json.dumps(document).encode())

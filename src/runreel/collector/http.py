@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 import uvicorn
@@ -11,6 +11,13 @@ import uvicorn
 GRACE_S = 30
 # Exporters keep connections open between exports, a minute apart or less: closing earlier races with their next one.
 _KEEP_ALIVE_S = 75
+
+
+async def answer(scope: MutableMapping[str, Any], send: Any, status: int, kind: str, body: bytes) -> None:
+    """Send one whole answer; without its body to HEAD."""
+    headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
 
 class _Server(uvicorn.Server):

@@ -13,6 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from runreel.collector import telemetry
+from runreel.collector.http import answer
 from runreel.collector.telemetry import Telemetry
 from runreel.spool import Spool
 
@@ -59,9 +60,7 @@ class Metrics(Collector):
             status, kind, body = 405, "text/plain", b"only GET\n"
         else:
             body = generate_latest(self._registry)
-        headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+        await answer(scope, send, status, kind, body)
 
 
 def _of_spool(spool: Spool) -> Iterator[Metric]:

@@ -6,6 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from runreel.disk import flush_folder
 from runreel.errors import CorruptError, NotFoundError, PermanentError, RetryableError, StoreError
 from runreel.exporters.blobs import opened, pack, place
 
@@ -114,7 +115,7 @@ class FileBlobs:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-        _flush(file.parent)
+        flush_folder(file.parent)
 
     def _sweep(self) -> None:
         before = time.time() - _LEFT_OVER_S
@@ -141,12 +142,4 @@ def _make(folder: Path) -> None:
         return
     _make(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
-    _flush(folder.parent)
-
-
-def _flush(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    flush_folder(folder.parent)

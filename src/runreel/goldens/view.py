@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from runreel.canonical import parse_json
+from runreel.canonical import document_in
 from runreel.runs.document import plain, usage_of
 from runreel.values import Kind, Run, Value
 
@@ -117,7 +117,7 @@ def _below(value: Value, parts: list[str]) -> Iterator[Value]:
         yield value
         return
     if isinstance(value, str):
-        value = _document(value)
+        value = document_in(value)
     here, rest = parts[0], parts[1:]
     if isinstance(value, Mapping):
         for name in value if here == "*" else [here]:
@@ -128,12 +128,3 @@ def _below(value: Value, parts: list[str]) -> Iterator[Value]:
         for index in wanted:
             if index < len(value):
                 yield from _below(value[index], rest)
-
-
-def _document(text: str) -> Value:
-    if text[:1] not in ("{", "["):
-        return text
-    try:
-        return parse_json(text)
-    except (ValueError, RecursionError):
-        return text

@@ -5,7 +5,7 @@ from typing import cast
 
 from opentelemetry.util.types import AttributeValue
 
-from runreel.canonical import dumps, parse_json
+from runreel.canonical import document_in, dumps
 from runreel.record.convert import plain, thaw
 from runreel.semconv.secret_lists import list_values, starts_list
 from runreel.semconv.secret_names import sensitive_key
@@ -90,24 +90,15 @@ def command_line(arguments: Sequence[str]) -> list[str]:
 def attribute(name: str, value: AttributeValue) -> AttributeValue:
     """Return a span's attribute, of any instrumentation, without secrets; JSON in a text keeps its structure."""
     if isinstance(value, str):
-        found = _under(name, _parsed(value))
+        found = _under(name, document_in(value))
         if isinstance(found, str):
             return found
-        return value if found == _parsed(value) else dumps(found)
+        return value if found == document_in(value) else dumps(found)
     if isinstance(value, Sequence | Mapping):
         items = plain(value)
         cleaned = _under(name, items)
         return value if cleaned == items else cast("AttributeValue", thaw(cleaned))
     return value
-
-
-def _parsed(text: str) -> Value:
-    if text[:1] not in ("{", "["):
-        return text
-    try:
-        return parse_json(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def to_json(value: Value) -> str:

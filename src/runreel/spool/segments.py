@@ -5,7 +5,6 @@ batch. Reading goes on behind a damaged record: the next one is found by its mag
 """
 
 import json
-import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -101,12 +100,3 @@ def _whole(data: bytes, at: int) -> Found | None:
     except (ValueError, TypeError):
         return None
     return Found(at, end - at, tally)
-
-
-def flush_folder(folder: Path) -> None:
-    """Make new and removed names durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

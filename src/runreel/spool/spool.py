@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from runreel.disk import flush_folder
 from runreel.errors import PermanentError, RetryableError, StoreError
 from runreel.spool import ledger as ledgers
 from runreel.spool import records, segments
@@ -162,7 +163,7 @@ class Spool:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with self._changed:  # the two are one place
                 self._segment, self._offset = self._segment + 1, 0
-            segments.flush_folder(self.folder)
+            flush_folder(self.folder)
         return self._file
 
     def _take_back(self) -> None:
@@ -363,7 +364,7 @@ class Spool:
         finally:
             os.close(descriptor)
         half.rename(target)
-        segments.flush_folder(target.parent)
+        flush_folder(target.parent)
         return True
 
 

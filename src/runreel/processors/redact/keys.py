@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import mkstemp
 
+from runreel.disk import flush_folder
 from runreel.errors import ConfigError
 
 VARIABLE = "RUNREEL_TENANT_KEY"
@@ -112,13 +113,5 @@ def _make(path: Path) -> TenantKey:
             pass  # another process was quicker: its key counts
     finally:
         Path(name).unlink()
-    _sync_folder(path.parent)
+    flush_folder(path.parent)
     return _read(path)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

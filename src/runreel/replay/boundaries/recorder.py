@@ -1,32 +1,14 @@
 """The recorder's own boundaries (`runreel.record`), answered from the record."""
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from runreel.canonical import loads
 from runreel.record import calls
 from runreel.record._active import CallKind
 from runreel.record.convert import thaw
 from runreel.replay.boundaries.errors import revive_chain
-from runreel.replay.boundaries.functions import FailedError
+from runreel.replay.boundaries.functions import Asking, FailedError
 from runreel.values import Value
-
-
-class Asking(Protocol):
-    """Whoever knows the recorded answers."""
-
-    def call(
-        self,
-        kind: CallKind,
-        name: str,
-        arguments: Value,
-        *,
-        call_id: str = "",
-        defaults: Mapping[str, Value] | None = None,
-        contract: str = "",
-    ) -> Value:
-        """Return the recorded result (see functions.Asking); `contract` is what a contract says of the call now."""
-        ...
 
 
 class Boundary:

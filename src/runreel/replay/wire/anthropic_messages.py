@@ -6,7 +6,7 @@ from typing import Any, Final
 from runreel.replay.values import Answer, Raised, Streamed
 from runreel.replay.wire import answers, sse
 from runreel.replay.wire.answers import Part, Said, dump, text_of
-from runreel.replay.wire.failures import broke_off, literal_of, name_of, no_response, status_of, then_lost
+from runreel.replay.wire.failures import broke_off, failure, literal_of, name_of, status_of, then_lost
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.semconv import messages as normal
 from runreel.semconv.view import Memo
@@ -104,7 +104,7 @@ def render(request: ModelRequest, answer: Answer) -> HttpResponse:
     if isinstance(answer, Raised):
         if request.stream and broke_off(answer):
             return HttpResponse(200, (sse.EVENT_STREAM,), _broken(answer))
-        return _failure(answer)
+        return failure(answer, error)
     said = answers.said(answer)
     if not request.stream:
         return HttpResponse(200, (answers.JSON,), dump(_whole(said, _blocks(said))))
@@ -233,13 +233,6 @@ _ERRORS: Final = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-
-
-def _failure(answer: Raised) -> HttpResponse:
-    status, text = status_of(answer)
-    if status is None:
-        raise no_response(answer)
-    return error(status, text)
 
 
 def _broken(answer: Raised) -> Iterator[bytes]:

@@ -2,10 +2,11 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from runreel.replay.values import Raised
+from runreel.replay.wire.values import HttpResponse
 
 LOST: Final = "the recorded connection was lost here"
 
@@ -58,6 +59,14 @@ def no_response(answer: Raised) -> ConnectionError | TimeoutError:
     if "timeout" in name_of(answer).lower():
         return TimeoutError("the recorded call timed out here")
     return ConnectionError(LOST)
+
+
+def failure(answer: Raised, error: Callable[[int, str], HttpResponse]) -> HttpResponse:
+    """Write a recorded failure as `error` does; raises ConnectionError or TimeoutError where it got no response."""
+    status, text = status_of(answer)
+    if status is None:
+        raise no_response(answer)
+    return error(status, text)
 
 
 def literal_of(text: str) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from runreel.replay.values import Answer, Raised, Streamed
 from runreel.replay.wire import answers, sse
 from runreel.replay.wire.answers import Part, Said, dump, text_of
-from runreel.replay.wire.failures import broke_off, literal_of, no_response, status_of, then_lost
+from runreel.replay.wire.failures import broke_off, failure, literal_of, then_lost
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.semconv import messages as normal
 from runreel.semconv.view import Memo
@@ -138,7 +138,7 @@ def render(request: ModelRequest, answer: Answer) -> HttpResponse:
     if isinstance(answer, Raised):
         if request.stream and broke_off(answer):
             return _streamed(request, _chunks(answers.said(answer), ended=False), lost=True)
-        return _failure(answer)
+        return failure(answer, error)
     said = answers.said(answer)
     if not request.stream:
         return HttpResponse(200, (answers.JSON,), dump(_whole(said)))
@@ -259,13 +259,6 @@ _STATUS: Final = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-
-
-def _failure(answer: Raised) -> HttpResponse:
-    status, text = status_of(answer)
-    if status is None:
-        raise no_response(answer)
-    return error(status, text)
 
 
 def error(status: int, message: str, code: str | None = None) -> HttpResponse:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from runreel.replay.values import Answer, Raised, Streamed
 from runreel.replay.wire import answers, sse
 from runreel.replay.wire.answers import Said, dump, joined
-from runreel.replay.wire.failures import broke_off, literal_of, name_of, no_response, status_of, then_lost
+from runreel.replay.wire.failures import broke_off, failure, literal_of, name_of, then_lost
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.semconv import messages as normal
 from runreel.semconv.view import Memo
@@ -92,7 +92,7 @@ def render(request: ModelRequest, answer: Answer) -> HttpResponse:
     if isinstance(answer, Raised):
         if request.stream and broke_off(answer):
             return HttpResponse(200, (sse.EVENT_STREAM,), _broken(request, answer))
-        return failure(answer)
+        return failure(answer, error)
     whole = _completion(answers.said(answer))
     if not request.stream:
         return HttpResponse(200, (answers.JSON,), dump(whole))
@@ -201,14 +201,6 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 # --- errors -----------------------------------------------------------------------------------------------------------
-
-
-def failure(answer: Raised) -> HttpResponse:
-    """Write a recorded failure; raises ConnectionError or TimeoutError where it got no response."""
-    status, text = status_of(answer)
-    if status is None:
-        raise no_response(answer)
-    return error(status, text)
 
 
 def error(status: int, message: str, code: str | None = None) -> HttpResponse:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from runreel.replay.values import Answer, Raised
 from runreel.replay.wire import answers, openai_chat
+from runreel.replay.wire.failures import failure
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.semconv import messages as normal
 from runreel.semconv.view import Memo
@@ -53,7 +54,7 @@ def render(request: ModelRequest, answer: Answer) -> HttpResponse:
     Raises ConnectionError or TimeoutError where the recorded call got no response at all.
     """
     if isinstance(answer, Raised):
-        return openai_chat.failure(answer)
+        return failure(answer, openai_chat.error)
     said = answers.said(answer)
     short = request.body.get("encoding_format") == "base64"
     data = [

@@ -7,7 +7,7 @@ from typing import Any, Final
 from runreel.replay.values import Answer, Raised, Streamed
 from runreel.replay.wire import answers, openai_chat, response_events, sse
 from runreel.replay.wire.answers import Part, Said, dump, text_of
-from runreel.replay.wire.failures import broke_off, name_of, then_lost
+from runreel.replay.wire.failures import broke_off, failure, name_of, then_lost
 from runreel.replay.wire.values import HttpRequest, HttpResponse, ModelRequest
 from runreel.semconv import messages as normal
 from runreel.semconv.view import Memo
@@ -163,7 +163,7 @@ def render(request: ModelRequest, answer: Answer) -> HttpResponse:
         if not _FAILED.fullmatch(answer.type):
             if request.stream and broke_off(answer):
                 return HttpResponse(200, (sse.EVENT_STREAM,), _broken(request, said, answer))
-            return openai_chat.failure(answer)
+            return failure(answer, error)
         whole = {**_whole(request, said), "status": "failed", "usage": None}
         whole["error"] = {"code": answer.type, "message": answer.message}
         return _response(request, whole, ended=True)
