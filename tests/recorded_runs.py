@@ -3,7 +3,7 @@
 import gzip
 from pathlib import Path
 
-from otlp_build import ROOT, agent, llm, msg, req, tool
+from otlp_build import ROOT, agent, call, llm, msg, req, tool
 from runreel import otlp
 from runreel.processors.redact import TenantKey
 from runreel.runs.assemble import assemble
@@ -50,3 +50,32 @@ def model_step(number, asked, answered, at, **attributes):
 
 def tool_step(number, name, arguments, result, at, call_id="", **attributes):
     return tool(f"00000000000000c{number}", ROOT, name, arguments, result, id=call_id, at=at, **attributes)
+
+
+# --- an agent that asks a model once and calls one tool, as it was recorded, and what such an agent begins with ---
+
+WEATHER = run_of(
+    model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo"})], at=0),
+    tool_step(1, "get_weather", {"city": "Oslo"}, {"temp_c": -3}, at=20, call_id="call_1"),
+)
+
+WITH_UNIT = run_of(
+    model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo", "unit": "C"})], at=0),
+    tool_step(1, "get_weather", {"city": "Oslo", "unit": "C"}, {"temp_c": -3}, at=20, call_id="call_1"),
+)
+
+ASK = """
+import json, sys
+import httpx
+
+def ask(text):
+    body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": text}], "temperature": 0, "seed": 7}
+    response = httpx.post("https://gateway.example.com/v1/chat/completions", json=body)
+    response.raise_for_status()
+    return response.json()["choices"][0]["message"]
+
+def run(tool, text="q"):
+    call = ask(text)["tool_calls"][0]
+    print(json.dumps(tool(**json.loads(call["function"]["arguments"]))))
+"""
+TOP_LEVEL_UNIT = ASK + "\ndef get_weather(city, unit): raise AssertionError('ran')\n"

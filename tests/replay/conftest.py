@@ -26,3 +26,15 @@ def model(monkeypatch):
     with serving() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    """Write an agent; return its path."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(source):
+        (tmp_path / "agent.py").write_text(source, encoding="utf-8")
+        return str(tmp_path / "agent.py")
+
+    return write

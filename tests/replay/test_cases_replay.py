@@ -17,17 +17,6 @@ from runreel.runs.assemble import assemble
 from schedule_kit import hosted
 
 
-@pytest.fixture
-def script(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def write(source):
-        (tmp_path / "agent.py").write_text(source, encoding="utf-8")
-        return str(tmp_path / "agent.py")
-
-    return write
-
-
 def shape(replayed):
     return [(one.type, one.name, one.recorded) for one in replayed.divergences]
 

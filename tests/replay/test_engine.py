@@ -7,7 +7,7 @@ import pytest
 
 from otlp_build import call, msg
 from python_snippet import run_python
-from recorded_runs import model_step, run_of, tool_step
+from recorded_runs import ASK, TOP_LEVEL_UNIT, WEATHER, WITH_UNIT, model_step, run_of
 from runreel.errors import EntryPointError, RefusedError, ReplayError, UsageError
 from runreel.replay.engine import Entry, entry_of, environment_of, replay
 from runreel.values import Run
@@ -17,31 +17,6 @@ def shape(replayed):
     return [(one.type, one.kind, one.recorded, one.path) for one in replayed.divergences]
 
 
-WEATHER = run_of(
-    model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo"})], at=0),
-    tool_step(1, "get_weather", {"city": "Oslo"}, {"temp_c": -3}, at=20, call_id="call_1"),
-)
-
-WITH_UNIT = run_of(
-    model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo", "unit": "C"})], at=0),
-    tool_step(1, "get_weather", {"city": "Oslo", "unit": "C"}, {"temp_c": -3}, at=20, call_id="call_1"),
-)
-
-ASK = """
-import json, sys
-import httpx
-
-def ask(text):
-    body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": text}], "temperature": 0, "seed": 7}
-    response = httpx.post("https://gateway.example.com/v1/chat/completions", json=body)
-    response.raise_for_status()
-    return response.json()["choices"][0]["message"]
-
-def run(tool, text="q"):
-    call = ask(text)["tool_calls"][0]
-    print(json.dumps(tool(**json.loads(call["function"]["arguments"]))))
-"""
-TOP_LEVEL_UNIT = ASK + "\ndef get_weather(city, unit): raise AssertionError('ran')\n"
 TOP_LEVEL = ASK + "\ndef get_weather(city): raise AssertionError('ran')\n"
 
 

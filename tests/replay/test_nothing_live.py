@@ -9,15 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from otlp_build import call, msg
-from recorded_runs import model_step, run_of, tool_step
+from recorded_runs import WEATHER
 from runreel.replay.engine import replay
 from sandbox_listeners import Listeners
 
-WEATHER = run_of(
-    model_step(1, [msg("user", "q")], [call("get_weather", {"city": "Oslo"})], at=0),
-    tool_step(1, "get_weather", {"city": "Oslo"}, {"temp_c": -3}, at=20, call_id="call_1"),
-)
 AGENT = """
 import asyncio, atexit, json, os, signal, socket, subprocess, sys, threading, urllib.request
 import httpx
