@@ -3,7 +3,7 @@
 Everything heavy is imported by the factory that needs it: reading a reel must not load a database.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -282,13 +282,17 @@ def _files(settings: Mapping[str, Any], site: Site) -> BlobsExporter:
     return BlobsExporter(FileBlobs(Path(path) if path else site.home / BLOBS_FOLDER), INLINE_BYTES)
 
 
+def _given(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the settings that were written: what was not has the default of what it is for."""
+    return ((name, value) for name, value in settings.items() if value is not None)
+
+
 def _s3(settings: Mapping[str, Any], site: Site) -> BlobsExporter:  # noqa: ARG001
     try:
         from runreel.exporters.s3 import WIDTH, S3Blobs, S3Settings
     except ModuleNotFoundError as error:
         raise StoreError(f"the exporter s3 needs {error.name}: pip install 'runreel[s3]'") from error
-    given = {name: value for name, value in settings.items() if value is not None}
-    return BlobsExporter(S3Blobs(S3Settings(**given)), INLINE_BYTES, WIDTH)
+    return BlobsExporter(S3Blobs(S3Settings(**dict(_given(settings)))), INLINE_BYTES, WIDTH)
 
 
 def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
@@ -299,16 +303,7 @@ def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
     if settings.get("endpoint"):
         from runreel.exporters.server import Server, ServerSettings
 
-        engine = Server.connect(
-            ServerSettings(
-                settings["endpoint"],
-                settings.get("username") or "default",
-                settings.get("password") or "",
-                settings.get("cluster_name") or "",
-                settings.get("ca_file") or "",
-                settings.get("timeout_s") or 60.0,
-            )
-        )
+        engine = Server.connect(ServerSettings(**{name: value for name, value in _given(settings) if name != "path"}))
     else:
         from runreel.exporters.engine import Engine
 

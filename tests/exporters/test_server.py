@@ -103,7 +103,14 @@ def test_a_user_that_the_server_does_not_know_is_said(running: Front) -> None:
 
 
 def test_a_user_that_may_not_make_tables_is_told_what_to_do(running: Front) -> None:
-    plain = Server.connect(ServerSettings(running.endpoint, migrate=False))
+    running.fault(403, 497)
+
+    with pytest.raises(StoreError, match="this user may not make its tables .*`runreel db migrate` as one who may"):
+        Server.connect(ServerSettings(running.endpoint))
+
+
+def test_a_closed_connection_says_so(running: Front) -> None:
+    plain = Server.connect(ServerSettings(running.endpoint))
     plain.close()
     with pytest.raises(StoreError, match="closed"):
         plain.query("SELECT 1")

@@ -15,19 +15,17 @@ class ServerSettings:
 
     Attributes:
         endpoint: `http://host:8123` or `https://host:8443`.
-        cluster: The cluster's name: tables are replicated and distributed over it. Empty: one server.
+        cluster_name: The cluster's name: tables are replicated and distributed over it. Empty: one server.
         ca_file: Certificates of the authority that signed the server's; empty: the system's.
         timeout_s: How long an answer may take.
-        migrate: Bring the tables up to date on connecting; a reader without that right leaves them.
     """
 
     endpoint: str
     username: str = "default"
     password: str = field(default="", repr=False)
-    cluster: str = ""
+    cluster_name: str = ""
     ca_file: str = ""
     timeout_s: float = 60.0
-    migrate: bool = True
 
 
 class Server(Connection):
@@ -41,7 +39,6 @@ class Server(Connection):
 
     def __init__(self, settings: ServerSettings) -> None:
         super().__init__(settings.endpoint)
-        self.cluster = settings.cluster
 
     @classmethod
     def connect(cls, settings: ServerSettings) -> "Server":
@@ -58,8 +55,7 @@ class Server(Connection):
         try:
             server._writer = _client(settings)
             server._reader = _client(settings)
-            if settings.migrate:
-                schema.migrate(server, cluster.ddl(settings.cluster) if settings.cluster else None)
+            schema.migrate(server, cluster.ddl(settings.cluster_name) if settings.cluster_name else None)
         except ClickHouseError as error:
             failure = _why(error)
         except ConsumeError as error:
