@@ -105,7 +105,7 @@ def test_a_user_that_the_server_does_not_know_is_said(running: Front) -> None:
 def test_a_user_that_may_not_make_tables_is_told_what_to_do(running: Front) -> None:
     running.fault(403, 497)
 
-    with pytest.raises(StoreError, match="this user may not make its tables .*`runreel db migrate` as one who may"):
+    with pytest.raises(StoreError, match=r"this user may not make its tables .*`runreel db migrate` as one who may"):
         Server.connect(ServerSettings(running.endpoint))
 
 
