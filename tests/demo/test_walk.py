@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,6 +84,28 @@ def test_a_walk_that_is_ended_from_outside_takes_its_processes_and_its_folder_al
     assert list(tmp_path.glob("runreel-demo-*")) == []
     with pytest.raises(ProcessLookupError):
         os.killpg(walking.pid, 0)
+
+
+def test_a_program_that_is_being_started_when_the_walk_is_ended_is_ended_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[subprocess.Popen[str]] = []
+    real = subprocess.Popen
+
+    def starting(*args: Any, **options: Any) -> "subprocess.Popen[str]":
+        started.append(real(*args, **options))
+        signal.raise_signal(signal.SIGTERM)  # between the start and the moment that anybody knows of it
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", starting)
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with pytest.raises(SystemExit), ExitStack() as stack:
+            walk._start(stack, [sys.executable, "-c", "import signal; signal.pause()"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert started[0].poll() == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("on_path", [True, False])

@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -38,6 +40,7 @@ service:
     traces: {receivers: [otlp], processors: [schema, redact, split], exporters: [clickhouse]}
     logs: {receivers: [otlp], processors: [schema, redact, split], exporters: [clickhouse]}
 """
+_ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _PATIENCE_S = 60.0
 
 
@@ -53,12 +56,12 @@ def walk(console: Console, home: Path | None) -> None:
     """
     started = time.monotonic()
     with ExitStack() as stack:
-        folder = home or stack.enter_context(_temporary())
+        folder = home or _temporary(stack)
         folder.mkdir(parents=True, exist_ok=True)
         _title(console, 1, "A collector on loopback, its store in a folder of its own")
         with console.status("starting the collector and a scripted model"):
-            model = stack.enter_context(_model(folder))
-            collector = stack.enter_context(_collector(folder))
+            model = _model(stack, folder)
+            collector = _collector(stack, folder)
         where = f"OTLP on {collector.otlp_grpc} (gRPC) and {collector.otlp_http}; everything is kept in {folder}"
         fold(console, Text(f"  {where}"))
         calls = folder / "calls"
@@ -92,58 +95,86 @@ def _title(console: Console, number: int, text: str) -> None:
     console.print(Text(f"\n{number}/7 {text}", "bold"))
 
 
-@contextmanager
-def _temporary() -> Iterator[Path]:
-    """Make a folder for as long as the block runs; where a step fails it stays, since the message names a log in it."""
-    folder = Path(tempfile.mkdtemp(prefix="runreel-demo-"))
+def _temporary(stack: ExitStack) -> Path:
+    """Make a folder that goes when the stack closes; after a failed step it stays: the message names a log in it."""
+
+    def remove(kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None or not issubclass(kind, DemoError):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    with _unbroken():
+        folder = Path(tempfile.mkdtemp(prefix="runreel-demo-"))
+        stack.push(remove)
+    return folder
+
+
+def _start(stack: ExitStack, argv: Sequence[str], **options: object) -> "subprocess.Popen[str]":
+    """Start a program that is ended when the stack is, whatever happens from its first moment on."""
+    with _unbroken():
+        process: subprocess.Popen[str] = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload]
+        stack.callback(_end, process)
+    return process
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.terminate()
     try:
-        yield folder
-    except DemoError:
-        raise
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    shutil.rmtree(folder, ignore_errors=True)
+        process.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pipe in filter(None, (process.stdout, process.stderr)):
+        pipe.close()
+
+
+def _ran(argv: Sequence[str], environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    with ExitStack() as stack:
+        process = _start(stack, argv, stderr=subprocess.PIPE, env=environment)
+        said, complained = process.communicate()
+        return subprocess.CompletedProcess(argv, process.returncode, said, complained)
 
 
 @contextmanager
-def _running(argv: Sequence[str], log: Path, **options: object) -> Iterator["subprocess.Popen[str]"]:
-    """Run a program until the block ends; what it says goes to a file in the data folder."""
-    with log.open("w", encoding="utf-8") as said:
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=said, text=True, **options)  # type: ignore[call-overload]
-        try:
-            yield process
-        finally:
-            process.terminate()
-            try:
-                process.wait(_PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            process.stdout.close()
+def _unbroken() -> Iterator[None]:
+    """Hold signals that end the walk back until the block is through: what is made in it is then known to somebody.
+    Does nothing outside of the main thread, where Python runs no handlers."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda got, _: came.append(got)) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    for got in came[:1]:
+        signal.raise_signal(got)
 
 
-@contextmanager
-def _model(folder: Path) -> Iterator[str]:
+def _model(stack: ExitStack, folder: Path) -> str:
     log = folder / "model.log"
-    with _running([sys.executable, "-m", "runreel.demo.model_server", "--port", "0"], log) as process:
-        port = process.stdout.readline().strip() if process.stdout else ""
-        if not port:
-            raise DemoError(f"the scripted model did not start: see {log}")
-        yield f"http://127.0.0.1:{port}/v1"
+    with log.open("w", encoding="utf-8") as said:
+        argv = [sys.executable, "-m", "runreel.demo.model_server", "--port", "0"]
+        process = _start(stack, argv, stderr=said)
+    port = process.stdout.readline().strip() if process.stdout else ""
+    if not port:
+        raise DemoError(f"the scripted model did not start: see {log}")
+    return f"http://127.0.0.1:{port}/v1"
 
 
-@contextmanager
-def _collector(folder: Path) -> Iterator[Collector]:
+def _collector(stack: ExitStack, folder: Path) -> Collector:
     config, log = folder / "otel-config.yaml", folder / "collector.log"
     config.write_text(CONFIG, encoding="utf-8")
-    argv = [sys.executable, "-m", "runreel", "serve", "--config", str(config), "--home", str(folder)]
-    with _running(argv, log) as process:
-        deadline = time.monotonic() + _PATIENCE_S
-        while (found := discovery.find(folder, say=lambda _: None)) is None:
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise DemoError(f"the collector did not start: {_last_line(log)}")
-            time.sleep(0.05)
-        yield found
+    with log.open("w", encoding="utf-8") as said:
+        argv = [sys.executable, "-m", "runreel", "serve", "--config", str(config), "--home", str(folder)]
+        process = _start(stack, argv, stderr=said)
+    deadline = time.monotonic() + _PATIENCE_S
+    while (found := discovery.find(folder, say=lambda _: None)) is None:
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise DemoError(f"the collector did not start: {_last_line(log)}")
+        time.sleep(0.05)
+    return found
 
 
 def _agent(model: str, collector: Collector, calls: Path) -> str:
@@ -158,7 +189,7 @@ def _agent(model: str, collector: Collector, calls: Path) -> str:
         "OTEL_SERVICE_NAME": "refund-desk",
         "RUNREEL_DEMO_CALLS": str(calls),
     }
-    done = subprocess.run([sys.executable, str(AGENT)], env=environment, capture_output=True, text=True, check=False)
+    done = _ran([sys.executable, str(AGENT)], environment)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["it said nothing"]
         raise DemoError(f"the agent failed: {lines[-1]}")
@@ -200,9 +231,7 @@ def _command(console: Console, home: Path, words: Sequence[str], *, expect: int)
     shown = " ".join(_short(word) for word in words)
     console.print(Text(f"$ runreel {shown}", "cyan"), soft_wrap=True)
     environment = {**os.environ, "RUNREEL_HOME": str(home), **_terminal(console)}
-    done = subprocess.run(
-        [sys.executable, "-m", "runreel", *words], env=environment, capture_output=True, text=True, check=False
-    )
+    done = _ran([sys.executable, "-m", "runreel", *words], environment)
     for line in done.stdout.rstrip().splitlines():
         console.print(Text.from_ansi("  " + line), soft_wrap=True)
     if done.returncode != expect:
