@@ -16,6 +16,7 @@ GRANT SELECT ON runreel.run_list TO runreel_reader;
 GRANT SELECT ON runreel.run_costs TO runreel_reader;
 GRANT SELECT ON runreel.prices TO runreel_reader;
 GRANT SELECT ON runreel.ledger TO runreel_reader;
+GRANT SELECT ON runreel.goldens TO runreel_reader;
 
 CREATE ROLE IF NOT EXISTS runreel_replayer;
 GRANT SELECT ON runreel.* TO runreel_replayer;
@@ -34,6 +35,7 @@ CREATE ROW POLICY IF NOT EXISTS tenant_default_run_names ON runreel.run_names FO
 CREATE ROW POLICY IF NOT EXISTS tenant_default_callers ON runreel.callers FOR SELECT USING tenant = 'default' TO runreel_tenant_default;
 CREATE ROW POLICY IF NOT EXISTS tenant_default_runs ON runreel.runs FOR SELECT USING tenant = 'default' TO runreel_tenant_default;
 CREATE ROW POLICY IF NOT EXISTS tenant_default_ledger ON runreel.ledger FOR SELECT USING tenant = 'default' TO runreel_tenant_default;
+CREATE ROW POLICY IF NOT EXISTS tenant_default_goldens ON runreel.goldens FOR SELECT USING tenant = 'default' TO runreel_tenant_default;
 
 -- For example: somebody who replays runs of the tenant `default`.
 -- CREATE USER somebody IDENTIFIED BY '...';

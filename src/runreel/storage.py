@@ -91,7 +91,36 @@ class CachedRun:
     summary: RunSummary | None
 
 
-class Database(Protocol):
+@dataclass(frozen=True, slots=True)
+class KeptGolden:
+    """A golden as stores know it: a run that is kept as a test case in somebody's repository, which no store can see.
+
+    `name` and `ticket` are redacted. `sha256` is the fingerprint of what was recorded (`goldens.folder.fingerprint`),
+    `registered_ns` our time in nanoseconds since 1970, 0 before it is stored.
+    """
+
+    run_id: str
+    name: str
+    ticket: str = ""
+    sha256: str = ""
+    registered_ns: int = 0
+
+
+class GoldenRegister(Protocol):
+    """Which runs are goldens: retention keeps them, erasure names the goldens that hold what is erased."""
+
+    def keep_golden(self, tenant: str, golden: KeptGolden) -> None:
+        """Register a golden, durable on return; once more puts it in the place of what it said before.
+
+        Raises ConsumeError, StoreError.
+        """
+
+    def goldens(self, tenant: str) -> Sequence[KeptGolden]:
+        """Return every golden that is registered, by run and name. Raises StoreError."""
+        ...
+
+
+class Database(GoldenRegister, Protocol):
     """The rows that runs are assembled from. Exact before any merge: a batch sent twice is there once.
 
     Raises StoreError where it cannot be read, CorruptError where a row is not what was written.

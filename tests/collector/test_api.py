@@ -135,10 +135,8 @@ def test_what_is_not_there_is_404(running, path):
 def test_only_get_is_answered(running):
     answer = ask(f"{running.at.api}/api/v1/runs", b"{}", Authorization=f"Bearer {running.at.token}")
 
-    assert (answer.status, answer.json()) == (
-        405,
-        {"error": "the read API answers GET, and POST to /api/v1/redact and /api/v1/runs/RUN/flag alone"},
-    )
+    posted = "/api/v1/redact, /api/v1/goldens and /api/v1/runs/RUN/flag"
+    assert (answer.status, answer.json()) == (405, {"error": f"the read API answers GET, and POST to {posted} alone"})
 
 
 @pytest.mark.parametrize(

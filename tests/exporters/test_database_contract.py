@@ -9,7 +9,7 @@ from runreel.canonical import dumps
 from runreel.exporters import rows
 from runreel.exporters.clickhouse import ClickHouse
 from runreel.exporters.memory import Memory
-from runreel.storage import CachedRun
+from runreel.storage import CachedRun, KeptGolden
 from runreel.values import Facts, Kind, LogEvent, Resource, RunSummary, Scope, SpanRow, SplitBatch
 from stored_rows import OTHER_TRACE, SERVICE, TRACE, log, log_events, part, payload, row, span_rows
 
@@ -259,3 +259,18 @@ def test_a_trace_knows_who_made_its_model_calls_and_whether_it_has_other_steps(d
 
     assert (before.callers, before.other_steps) == ((("process-1", "b"),), False)
     assert (after.callers, after.other_steps) == ((("process-1", "a"), ("process-1", "b")), True)
+
+
+def test_goldens_are_registered_by_run_and_name_and_told_to_their_tenant_alone(database: Store, tenant: str) -> None:
+    first = KeptGolden("run-2", "receipt", "https://tickets.example/1", "a" * 64)
+    other = KeptGolden("run-1", "caf\udce9", "", "b" * 64)
+
+    database.keep_golden(tenant, first)
+    database.keep_golden(tenant, other)
+    database.keep_golden(tenant, replace(first, ticket="https://tickets.example/2", sha256="c" * 64))
+
+    one, two = database.goldens(tenant)
+    assert (one.run_id, one.sha256, two.run_id) == ("run-1", "b" * 64, "run-2")
+    assert (two.name, two.ticket, two.sha256) == ("receipt", "https://tickets.example/2", "c" * 64)
+    assert 0 < one.registered_ns <= two.registered_ns
+    assert database.goldens(f"{tenant}-other") == []

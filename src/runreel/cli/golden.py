@@ -1,4 +1,4 @@
-"""`runreel golden promote | run | ls | check | update`: recorded runs kept as test cases."""
+"""`runreel golden promote | run | ls | check | update | register`: recorded runs kept as test cases."""
 
 import argparse
 import sys
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from runreel.cli import common
-from runreel.errors import RunReelError, UsageError
+from runreel.errors import RunReelError, StoreError, UsageError
 from runreel.terminal import fold
 from runreel.text import many, one_line
 from runreel.values import Run
 
 if TYPE_CHECKING:
+    from runreel.goldens.register import Known
     from runreel.goldens.values import Result
     from runreel.replay.cleaning import Clean
 
@@ -42,7 +43,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     run_.add_argument("--diff", action="store_true", help="also compare what each replay recorded of itself, whole")
     common.add_html(run_, "the replay of one golden beside its record")
     run_.add_argument("--json", action="store_true", help="the reports as a JSON list; the agent prints to stderr")
-    ls = commands.add_parser("ls", help="list goldens")
+    ls = commands.add_parser("ls", help="list goldens, and whether the store knows them")
+    ls.add_argument(
+        "--registered", action="store_true", help="those that are registered with the store, in any repository"
+    )
     ls.add_argument("--json", action="store_true", help="a JSON list with stable field names")
     check = commands.add_parser("check", help="read goldens whole, without running anything; 0: all are well")
     check.add_argument("names", metavar="NAME", nargs="*", help="default: all")
@@ -50,9 +54,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     update.add_argument("name", metavar="NAME")
     update.add_argument("--from", dest="source", metavar="RUN", help="a recorded run (default: a replay of the golden)")
     update.add_argument("--yes", action="store_true", help="do not ask")
-    for command in (promote, run_, ls, check, update):
+    register = commands.add_parser("register", help="tell the store which runs are goldens: it keeps them")
+    register.add_argument("names", metavar="NAME", nargs="*", help="default: all")
+    for command in (promote, run_, ls, check, update, register):
         command.add_argument("--folder", type=Path, default=Path("goldens"), help="default: goldens")
-        if command in (promote, run_, update):
+        if command is not check:
             common.add_store(command)
 
 
@@ -60,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """Run one of the group's commands."""
     if args.rest and args.action != "promote":
         raise UsageError("arguments of the agent are given once, to `golden promote`: they are kept with the golden")
-    actions = {"promote": _promote, "run": _run, "ls": _ls, "check": _check, "update": _update}
+    actions = {"promote": _promote, "run": _run, "ls": _ls, "check": _check, "update": _update, "register": _register}
     return actions[args.action](args)
 
 
@@ -79,6 +85,26 @@ def _promote(args: argparse.Namespace) -> int:
     fold(console, Text(f"golden {name}: run {one_line(golden.run.run_id)}, {size:,} bytes in {golden.folder}"), 2)
     if golden.failure:
         fold(console, Text(f"  it fails until the agent is mended ({golden.failure}): runreel golden run {name}"), 4)
+    _tell_store(args, golden.folder)
+    return 0
+
+
+def _tell_store(args: argparse.Namespace, *places: Path) -> str:
+    """Register goldens, and say what came of it; return why it could not be. A golden is as good without a store."""
+    from runreel.goldens import register
+
+    why = register.register([register.of_folder(place) for place in places], common.place(args), say=common.say)
+    said = f"not registered with a store: {one_line(why, 1000)}" if why else "registered with the store"
+    fold(common.console(), Text(f"  {said}", "dim"), 4)
+    return why
+
+
+def _register(args: argparse.Namespace) -> int:
+    places = _places(args)
+    if _tell_store(args, *places):
+        return 1
+    for place in places:
+        fold(common.console(), Text(f"  {place.name}"), 4)
     return 0
 
 
@@ -157,12 +183,22 @@ def _places(args: argparse.Namespace) -> Sequence[Path]:
 
 
 def _ls(args: argparse.Namespace) -> int:
-    from runreel.goldens import folder
+    from runreel.goldens import folder, register
 
+    stored = register.known(common.place(args), say=common.say)
+    if args.registered:
+        return _ls_registered(args, stored)
     heads = [(place, folder.read_head(place)) for place in folder.find(args.folder)]
+    held = {place: stored.holds(register.of_folder(place)) for place, _ in heads}
     if args.json:
         names = ("run_id", "agent_id", "outcome", "failure", "ticket", "expect")
-        common.show_json([{"name": place.name, **{name: head.get(name) for name in names}} for place, head in heads])
+        common.show_json(
+            [
+                {"name": place.name, **{name: head.get(name) for name in names}}
+                | {"registered": None if stored.why else held[place]}
+                for place, head in heads
+            ]
+        )
         return 0
     console = common.console()
     if not heads:
@@ -174,6 +210,27 @@ def _ls(args: argparse.Namespace) -> int:
                 fold(console, Text(f"  {what}: {one_line(str(head[what]), 500)}"), 4)
         for line in head.get("expect") or ():
             fold(console, Text(f"  expects: {one_line(str(line), 500)}"), 4)
+        if not stored.why:
+            said = "registered with the store" if held[place] else "not registered: runreel golden register"
+            fold(console, Text(f"  {said}", "dim"), 4)
+    if heads and stored.why:
+        fold(console, Text(f"whether a store knows them was not asked: {one_line(stored.why, 1000)}", "dim"), 4)
+    return 0
+
+
+def _ls_registered(args: argparse.Namespace, stored: "Known") -> int:
+    """List what the store knows. Raises StoreError where it cannot be asked: that is all there is to say then."""
+    from runreel.runs import kept
+
+    if stored.why:
+        raise StoreError(f"no store can be asked for goldens: {stored.why}")
+    if args.json:
+        common.show_json([kept.document(one) for one in stored.goldens])
+        return 0
+    for one in stored.goldens:
+        ticket = f"  {one_line(one.ticket, 500)}" if one.ticket else ""
+        fold(common.console(), Text(f"{one_line(one.name, 100)}  run {one_line(one.run_id, 200)}{ticket}"), 2)
+    fold(common.console(), Text(f"{many(len(stored.goldens), 'golden')} registered", "dim"))
     return 0
 
 
@@ -208,6 +265,7 @@ def _update(args: argparse.Namespace) -> int:
         return 1
     folder.write(new)
     print(f"golden {args.name} holds run {new.run.run_id} now")
+    _tell_store(args, new.folder)
     return 0
 
 

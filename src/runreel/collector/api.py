@@ -1,5 +1,5 @@
-"""The read API on loopback: lists of runs, one run, its reel, one part; a text redacted, a run flagged. Every request
-needs the bearer token."""
+"""The read API on loopback: lists of runs, one run, its reel, one part; a text redacted, a run flagged, a golden
+registered. Every request needs the bearer token."""
 
 import hmac
 import json
@@ -15,9 +15,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runreel import __version__
+from runreel.collector.goldens import Goldens
 from runreel.collector.logs import describe
 from runreel.collector.watch import Watch
 from runreel.errors import CorruptError, NotFoundError, RunReelError, UsageError
+from runreel.runs import kept
 from runreel.runs.document import replays_document, run_document, summary_document
 from runreel.storage import RunQuery, RunStore
 from runreel.values import DEFAULT_TENANT
@@ -44,12 +46,14 @@ class ReadApi:
         *,
         redact: Callable[[str], str] | None = None,
         flag: Flag | None = None,
+        goldens: Goldens | None = None,
     ) -> None:
         self.otlp_http: str | None = None
         self.watch: Watch | None = None
         """Where the collector takes OTLP over HTTP, once it does: for clients that know the read API alone."""
         self._runs = runs
         self._flag = flag
+        self._goldens = goldens
         self._redact = redact
         self._token = token.encode()
         self._tenant = tenant
@@ -62,6 +66,7 @@ class ReadApi:
                 Route("/api/v1/runs/{name:path}/flag", self._flagged, methods=["POST"]),
                 Route("/api/v1/runs/{name:path}", self._one),
                 Route("/api/v1/parts/{sha256}", self._part),
+                Route("/api/v1/goldens", self._golden, methods=["GET", "POST"]),
                 Route("/api/v1/redact", self._redacted, methods=["POST"]),
             ],
             exception_handlers={404: _no_route, 405: _no_method},
@@ -175,6 +180,20 @@ class ReadApi:
             return _refused(error)
         return _json({"run_id": run_id})
 
+    async def _golden(self, request: Request) -> Response:
+        """List the goldens that are registered, or register one."""
+        goldens = self._goldens
+        if goldens is None:
+            return _error(404, "this collector's store registers no goldens")
+        if request.method == "GET":
+            return await self._read(lambda: goldens.list(self._tenant), _json)
+        body = await _body(request)
+        try:
+            golden = kept.from_document(json.loads(body or b"null"))
+        except (ValueError, RecursionError) as error:
+            return _error(400, "send a golden as JSON" if isinstance(error, json.JSONDecodeError) else str(error))
+        return await self._read(lambda: goldens.keep(self._tenant, golden), _json)
+
     def _resolved(self, request: Request) -> str:
         return self._runs.resolve(self._tenant, unquote(request.path_params["name"]))
 
@@ -225,4 +244,5 @@ def _no_route(_: Request, __: Exception) -> Response:
 
 
 def _no_method(_: Request, __: Exception) -> Response:
-    return _error(405, "the read API answers GET, and POST to /api/v1/redact and /api/v1/runs/RUN/flag alone")
+    posted = "/api/v1/redact, /api/v1/goldens and /api/v1/runs/RUN/flag"
+    return _error(405, f"the read API answers GET, and POST to {posted} alone")

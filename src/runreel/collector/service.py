@@ -23,6 +23,7 @@ from runreel.collector.api import ReadApi
 from runreel.collector.auth import BearerTokens
 from runreel.collector.config import Config, type_of
 from runreel.collector.flags import Flags
+from runreel.collector.goldens import Goldens
 from runreel.collector.health import Health
 from runreel.collector.http import HttpServer
 from runreel.collector.pipeline import Pipeline, Route
@@ -70,6 +71,12 @@ Build = Callable[[Config, Path], Parts]
 """Opens stores and makes chains; called in a thread. See `components.py`."""
 
 
+def _goldens(parts: Parts) -> Goldens | None:
+    if parts.redact is None or not isinstance(parts.runs, StoreRuns):
+        return None
+    return Goldens(parts.runs, parts.redact)
+
+
 class Service:
     """One collector on one data folder. `start` once, then `stop`; `stop` is safe without `start`, and twice."""
 
@@ -114,7 +121,7 @@ class Service:
 
         self._keep_run_list(parts)
         token = secrets.token_urlsafe(32)
-        reading = ReadApi(runs, token, redact=parts.redact, flag=Flags(runs, pipeline).add)
+        reading = ReadApi(runs, token, redact=parts.redact, flag=Flags(runs, pipeline).add, goldens=_goldens(parts))
         api = await self._serve(reading, taken[_READ_API])
         self._stack.push_async_callback(api.stop)
         if _METRICS in taken:

@@ -19,7 +19,7 @@ from runreel.errors import CorruptError
 from runreel.exporters import rows, tables
 from runreel.exporters.blobs import unpack
 from runreel.exporters.connection import Connection, new_token
-from runreel.storage import BlobStore, CachedRun, StoredPart, Trace
+from runreel.storage import BlobStore, CachedRun, KeptGolden, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
 
 T = TypeVar("T")
@@ -52,6 +52,11 @@ _CACHED = (
     "outcome, open, model_calls, tool_calls, retrievals, replayable, parent_run_id, replay_of, user_ref, env, "
     "revision, tools, replay_result, usage FROM runreel.runs "
     "WHERE tenant = {tenant:String} AND run_id IN {names:Array(String)}"
+)
+
+_GOLDENS = (
+    "SELECT run_id, name, ticket, sha256, registered_ns FROM runreel.goldens FINAL WHERE tenant = {tenant:String} "
+    "ORDER BY run_id, name"
 )
 
 
@@ -307,6 +312,14 @@ class ClickHouse:
         lines = [tables.cached_line(tenant, run) for run in runs]
         if lines:
             self._engine.insert("runs", {name: [line[name] for line in lines] for name in lines[0]}, new_token())
+
+    def keep_golden(self, tenant: str, golden: KeptGolden) -> None:
+        """Register a golden, over what was said of it before."""
+        self._engine.insert("goldens", tables.golden_columns(tenant, golden, self._clock()), new_token())
+
+    def goldens(self, tenant: str) -> Sequence[KeptGolden]:
+        """Return every golden that is registered, by run and name."""
+        return [KeptGolden(*row) for row in self._engine.query(_GOLDENS, {"tenant": tenant})]
 
     def _by_name(
         self,

@@ -23,6 +23,7 @@ _SHARD_BY = {
     "callers": "instance",
     "prices": "model",
     "ledger": "collector",
+    "goldens": "run_id",
     "schema_version": "version",
 }
 

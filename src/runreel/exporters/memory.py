@@ -4,10 +4,11 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from runreel.errors import CorruptError, NotFoundError
 from runreel.exporters import rows
-from runreel.storage import CachedRun, StoredPart, Trace
+from runreel.storage import CachedRun, KeptGolden, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, SpanRow, SplitBatch
 
 _NO_TIME = 2**64 - 1
@@ -32,6 +33,7 @@ class Memory:
         self._traces: dict[Key, Trace] = {}
         self._named: dict[Key, set[str]] = {}
         self._cached: dict[Key, CachedRun] = {}
+        self._goldens: dict[tuple[str, str, str], KeptGolden] = {}
         self._calls: set[tuple[str, str, str, str, int]] = set()
 
     def start(self) -> None:
@@ -157,6 +159,15 @@ class Memory:
                 before = self._cached.get((tenant, run.run_id))
                 if before is None or before.assembled_ns <= run.assembled_ns:
                     self._cached[tenant, run.run_id] = run
+
+    def keep_golden(self, tenant: str, golden: KeptGolden) -> None:
+        """Register a golden, over what was said of it before."""
+        with self._lock:
+            self._goldens[tenant, golden.run_id, golden.name] = replace(golden, registered_ns=self._clock())
+
+    def goldens(self, tenant: str) -> Sequence[KeptGolden]:
+        """Return every golden that is registered, by run and name."""
+        return [self._goldens[key] for key in sorted(self._goldens) if key[0] == tenant]
 
     # --- BlobStore ---
 

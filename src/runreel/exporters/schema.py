@@ -126,6 +126,11 @@ TYPES: Mapping[str, Mapping[str, str]] = {
         "number": "UInt64",
         "told_ns": "UInt64",
     },
+    "goldens": {
+        "tenant": "LowCardinality(String)",
+        **dict.fromkeys(("run_id", "name", "ticket", "sha256"), "String"),
+        "registered_ns": "UInt64",
+    },
     "prices": {
         "model": "String",
         "valid_from": "Date",

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from runreel.exporters.rows import searchable
-from runreel.storage import CachedRun, Trace
+from runreel.storage import CachedRun, KeptGolden, Trace
 from runreel.values import ModelUsage, Payload, ReplayResult, RunSummary
 
 Columns = Mapping[str, Sequence[Any]]
@@ -67,6 +67,18 @@ def caller_columns(tenant: str, traces: Sequence[Trace]) -> Columns:
         "started_ns": [trace.started_ns for _, trace, _ in found],
         "trace_id": [trace.trace_id for _, trace, _ in found],
         "scope": [scope for _, _, scope in found],
+    }
+
+
+def golden_columns(tenant: str, golden: KeptGolden, now_ns: int) -> Columns:
+    """Return the columns of table `goldens`."""
+    return {
+        "tenant": [tenant],
+        "run_id": [searchable(golden.run_id)],
+        "name": [searchable(golden.name)],
+        "ticket": [searchable(golden.ticket)],
+        "sha256": [golden.sha256],
+        "registered_ns": [now_ns],
     }
 
 

@@ -139,6 +139,11 @@ def read_head(folder: Path) -> dict[str, Any]:
     return dict(head)
 
 
+def fingerprint(head: Mapping[str, Any]) -> str:
+    """Return the SHA-256 over the hashes of a golden's files: of what was recorded, whatever is expected of it."""
+    return hashlib.sha256(json.dumps(head["files"], sort_keys=True).encode()).hexdigest()
+
+
 def find(root: Path) -> tuple[Path, ...]:
     """Return the folders of the goldens in a folder of goldens, by name."""
     return tuple(sorted(head.parent for head in root.glob(f"*/{HEAD}")))

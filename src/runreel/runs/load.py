@@ -13,7 +13,7 @@ from runreel.runs.identity import Group
 from runreel.runs.join import Shelf, one
 from runreel.runs.looking import holds, matches, newest_first
 from runreel.runs.replayed import replays_of
-from runreel.storage import BlobStore, CachedRun, Database, RunQuery, Trace
+from runreel.storage import BlobStore, CachedRun, Database, KeptGolden, RunQuery, Trace
 from runreel.values import LogEvent, Run, RunSummary, Span, SpanKey, SpanRow, SplitBatch
 
 # Goes up whenever the same spans would be summed up otherwise: lines of the cache made before are made again.
@@ -143,6 +143,14 @@ class StoreRuns:
     def part(self, tenant: str, sha256: str) -> bytes:
         """Return one part, or one payload as typed text, by hash, verified. Raises NotFoundError, CorruptError."""
         return one(self._database, self._blobs, tenant, sha256)
+
+    def keep_golden(self, tenant: str, golden: KeptGolden) -> None:
+        """Register a golden, durable on return. Raises ConsumeError, StoreError."""
+        self._database.keep_golden(tenant, golden)
+
+    def goldens(self, tenant: str) -> Sequence[KeptGolden]:
+        """Return every golden that is registered, by run and name."""
+        return self._database.goldens(tenant)
 
     def close(self) -> None:
         """Close the database and the blob store."""

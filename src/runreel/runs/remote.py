@@ -10,9 +10,9 @@ from http import HTTPStatus
 from typing import Any
 
 from runreel.errors import CorruptError, NotFoundError, StoreError, UsageError
-from runreel.runs import discovery
+from runreel.runs import discovery, kept
 from runreel.runs.document import summary_from_document
-from runreel.storage import RunQuery
+from runreel.storage import KeptGolden, RunQuery
 from runreel.values import Run, RunSummary
 
 _PATIENCE_S = 60.0
@@ -88,6 +88,18 @@ class RemoteRuns:
         """Flag a run and return its id. Raises as every method."""
         body = json.dumps({"reason": reason}).encode()
         return str(self._field(self._bytes(f"/api/v1/runs/{_quoted(name)}/flag", body), "run_id"))
+
+    def keep_golden(self, tenant: str, golden: KeptGolden) -> None:  # noqa: ARG002
+        """Register a golden; the collector redacts its name and ticket. Raises as every method."""
+        self._field(self._bytes("/api/v1/goldens", json.dumps(kept.document(golden)).encode()), "run_id")
+
+    def goldens(self, tenant: str) -> Sequence[KeptGolden]:  # noqa: ARG002
+        """Return every golden that is registered, by run and name. Raises as every method."""
+        found = self._field(self._bytes("/api/v1/goldens"), "goldens")
+        try:
+            return [kept.from_document(one) for one in found]
+        except (ValueError, TypeError):
+            raise self._another_version() from None
 
     def close(self) -> None:
         """Nothing is held open."""
