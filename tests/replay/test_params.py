@@ -21,6 +21,7 @@ OPENINFERENCE = "openinference.instrumentation.openai 0.1.66"
         ("reasoning_level", "high", OPENINFERENCE),
         ("logit_bias", {"50256": -100}, OPENINFERENCE),
         ("seed", 7, "pydantic-ai 2.68.0"),
+        ("seed", 7, "openinference.instrumentation.smolagents 0.1.43"),
     ],
 )
 def test_a_parameter_that_the_instrumentation_would_have_recorded_was_not_given(name, value, instrumentation):
@@ -33,6 +34,8 @@ def test_a_parameter_that_the_instrumentation_would_have_recorded_was_not_given(
     ("name", "value", "instrumentation"),
     [
         ("tool_choice", "required", GENAI),
+        ("tool_choice", "required", "openinference.instrumentation.smolagents 0.1.43"),
+        ("stop", ("Observation:",), "openinference.instrumentation.smolagents 0.1.43"),
         ("reasoning_level", "high", GENAI),
         ("seed", 7, "opentelemetry.instrumentation.openai.v1 0.62.4"),
         ("stop", ("END",), "pydantic-ai 2.68.0"),

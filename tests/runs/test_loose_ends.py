@@ -34,6 +34,12 @@ def test_a_run_that_ends_with_a_tool_call_names_the_tool() -> None:
     assert (gap.needed_for, run.replayable) == ("diagnose", "full")
 
 
+def test_the_answer_that_an_agent_of_smolagents_gives_by_a_tool_is_no_loose_end() -> None:
+    ends = msg("assistant", call("final_answer", {"answer": "done"}, "c1"))
+
+    assert list(loose_ends(run_of(llm(B1, ROOT, [USER], [ends])))) == []
+
+
 def test_a_tool_span_is_what_came_of_the_last_call() -> None:
     run = run_of(llm(B1, ROOT, [USER], [ASKS]), tool("00000000000000c1", ROOT, "f", {}, "F", id="c1", at=40))
 

@@ -38,6 +38,8 @@ _RECORDED: Final[Mapping[str, frozenset[str]]] = {
     ),
     "opentelemetry.instrumentation.langchain": frozenset({"temperature", "top_p", "max_tokens"}),
     "openinference.instrumentation.openai": _EVERYTHING,
+    # What the model was made with. An agent adds where to stop and that a tool has to be called.
+    "openinference.instrumentation.smolagents": SAMPLING - {"stop"},
     "pydantic-ai": SAMPLING - {"top_k", "stop", "n"},
 }
 """What instrumentations record of a request whenever it says so, by their name."""

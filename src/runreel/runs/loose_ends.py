@@ -14,6 +14,8 @@ _FIX: Final = (
     "start one span around the agent's whole loop (opentelemetry's `start_as_current_span`, or `runreel.record.run`): "
     "without it each model call is a run of its own"
 )
+_ENDING: Final = frozenset({"final_answer"})
+"""Tools by which agents of smolagents end: what they are given is the answer, and nothing comes back."""
 
 
 def loose_ends(run: Run) -> Iterator[Gap]:
@@ -34,7 +36,7 @@ def loose_ends(run: Run) -> Iterator[Gap]:
         yield _gap(first, "loose_beginning: it is told tool results, and the model call that asked is in another trace")
     carried_out = {step.name for step in tools if step.fields.get("asked_by") == last.seq}
     asked = [part for part in _parts(run, last, "tool_call", of="output") if str(part.get("id")) not in done | told]
-    names = {str(part.get("name")) for part in asked} - carried_out
+    names = {str(part.get("name")) for part in asked} - carried_out - _ENDING
     if names and last.status == "ok":
         yield _gap(last, f"loose_end: it asks for {', '.join(sorted(names))}, and nothing says what came of that")
 

@@ -54,6 +54,18 @@ def test_mime_types_are_compared_where_both_have_them():
     )
 
 
+def test_a_status_that_only_a_frameworks_record_has_is_not_compared():
+    assert same("openai.chat", (told("tool", result("no", status="error")),), (told("tool", result("no")),))
+
+
+def test_blocks_of_text_are_one_text_where_an_api_is_told_one():
+    blocks = ({"text": "cold"}, {"text": "windy"})
+
+    assert same("openai.chat", (told("tool", result(blocks)),), (told("tool", result("cold\nwindy")),))
+    assert not same("openai.chat", (told("tool", result(blocks)),), (told("tool", result("cold")),))
+    assert not same("openai.chat", (told("tool", result(({"json": 1},))),), (told("tool", result("1")),))
+
+
 @pytest.mark.parametrize("api", ["openai.chat", ANTHROPIC, GEMINI])
 def test_an_answer_in_two_messages_is_not_the_answer_in_one(api):
     assert not same(

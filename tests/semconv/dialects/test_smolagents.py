@@ -57,6 +57,27 @@ def test_roles_of_its_own_are_those_that_reach_the_model() -> None:
     ]
 
 
+def test_messages_of_one_role_that_follow_each_other_reach_the_model_as_one() -> None:
+    text = {"message.contents.0.message_content.type": "text"}
+    said = ("system", "s"), ("assistant", "I look."), ("tool-call", "Calling tools:"), ("tool-response", "cold")
+    spoken = {
+        f"llm.input_messages.{place}.{key}": value
+        for place, (role, content) in enumerate(said)
+        for key, value in {
+            "message.role": role,
+            **text,
+            "message.contents.0.message_content.text": content,
+        }.items()
+    }
+    found = read(View(make_span({"openinference.span.kind": "LLM", **spoken}, scope=SCOPE)))
+
+    assert found.input.value == (
+        {"role": "system", "parts": ({"type": "text", "content": "s"},)},
+        {"role": "assistant", "parts": ({"type": "text", "content": "I look.\nCalling tools:"},)},
+        {"role": "user", "parts": ({"type": "text", "content": "cold"},)},
+    )
+
+
 def test_the_model_it_names_is_the_one_that_was_asked_for() -> None:
     step = of_kind(captured_run("smolagents/toolcalling"), "llm")[0]
 

@@ -31,7 +31,7 @@ def test_all_three_carriers_hold_the_same_run(carrier: str) -> None:
         assert ours.fields["usage"] == {"input_tokens": 50, "output_tokens": 10, "cache_read": 16}
     (tool,) = of_kind(run, "tool")
     assert run.value(tool.input) == {"location": "Paris"}
-    assert run.value(tool.output) == '[{"text": "{\\"temp_f\\": 57, \\"sky\\": \\"rain\\"}"}]'
+    assert run.value(tool.output) == '{"temp_f": 57, "sky": "rain"}'
 
 
 def said(messages: Value) -> list[Value]:
@@ -39,6 +39,32 @@ def said(messages: Value) -> list[Value]:
     assert isinstance(messages, tuple)
     parts = [part for one in messages for part in one["parts"]]
     return [{key: value for key, value in part.items() if key != "status"} for part in parts]
+
+
+@pytest.mark.parametrize("name", ["default", "latest-experimental"])
+def test_a_result_is_what_stands_in_its_only_block_on_the_span_and_in_the_next_request(name: str) -> None:
+    run = captured_run(f"strands/{name}")
+    told = [part for one in of_kind(run, "llm") for message in run.value(one.input) for part in message["parts"]]
+    results = [part["response"] for part in told if part["type"] == "tool_call_response"]
+
+    assert results[:2] == [run.value(one.output) for one in of_kind(run, "tool")[:2]]
+    assert results[0].startswith('{"city": "Lisbon"')
+
+
+@pytest.mark.parametrize(
+    ("blocks", "result"),
+    [
+        ('[{"json": {"temp_c": -3}}]', {"temp_c": -3}),
+        ('[{"text": "a"}, {"text": "b"}]', '[{"text": "a"}, {"text": "b"}]'),
+        ('[{"image": {"format": "png"}}]', '[{"image": {"format": "png"}}]'),
+        ("[]", "[]"),
+    ],
+)
+def test_a_result_of_other_blocks(blocks: str, result: Value) -> None:
+    event = make_event("gen_ai.choice", message=blocks, id="t")
+    found = read(View(make_span({"gen_ai.tool.name": "f"}, scope=SCOPE, events=(event,))))
+
+    assert found.output.value == result
 
 
 @pytest.mark.parametrize("name", ["default", "latest-experimental"])

@@ -18,7 +18,7 @@ from runreel.values import Value
 # Without these a part is not the same part: where the record lacks one, that is a difference.
 _SAID: Final = frozenset({"type", "content", "id", "name", "arguments", "response", "uri", "file_id", "data"})
 # Made by the sender of the record, or by the provider for its own use: only compared where both have it.
-_MADE: Final = frozenset({"mime_type", "modality", "signature", "thoughtSignature", "thought_signature"})
+_MADE: Final = frozenset({"mime_type", "modality", "signature", "status", "thoughtSignature", "thought_signature"})
 _NO_JSON: Final = "INVALID_JSON"
 """The key under which Pydantic AI hands arguments back that are no JSON; its record has them bare."""
 _TEXTS: Final = {"refusal": "text"}
@@ -205,7 +205,10 @@ def _part(recorded: Value, live: Value) -> Paired:
         said = said - {"name"} if "id" in recorded else said - {"name", "id"}
         if "name" not in live:  # most APIs are told a result by the id of its call alone
             before.pop("name", None)
-        if not isinstance(recorded.get("response"), str):  # what most APIs are told as text may be recorded as it was
+        texts = _texts(recorded.get("response"))
+        if texts is not None and isinstance(live.get("response"), str):  # blocks, that an API is told as one text
+            before["response"] = texts
+        elif not isinstance(recorded.get("response"), str):  # what most APIs are told as text may be recorded as it was
             live = {**live, "response": _parsed(live.get("response"))}
     now = {name: one for name, one in live.items() if name in recorded or name in said}
     given = now.get("arguments")
@@ -216,6 +219,14 @@ def _part(recorded: Value, live: Value) -> Paired:
             one["type"] = _TEXTS.get(kind, kind)
     skipped = {name for name in live if name not in now and name not in _MADE}
     return Paired(before, now, frozenset(skipped))
+
+
+def _texts(blocks: Value) -> str | None:
+    """Return the text that blocks of text are, each on lines of its own; None for anything else."""
+    if not isinstance(blocks, tuple) or not blocks:
+        return None
+    said = [one.get("text") if isinstance(one, Mapping) and one.keys() == {"text"} else None for one in blocks]
+    return "\n".join(str(text) for text in said) if all(isinstance(text, str) for text in said) else None
 
 
 def _parsed(value: Value) -> Value:

@@ -1,9 +1,10 @@
 """smolagents under OpenInference: tool arguments in a wrapper, roles of its own, and `final_answer` for the end.
 
-`final_answer` is how an agent ends: its argument is the run's answer, and nothing outside is called.
+`final_answer` is how an agent ends: its argument is the run's answer, and nothing outside is called. Messages are
+recorded as the agent keeps them; what reaches the model has other roles, and one message for several of a role.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -63,7 +64,40 @@ def _input(view: View) -> Found:
     found = read_source(view, openinference.DIALECT.contents["llm.input"])
     if not isinstance(found.value, tuple):
         return found
-    return replace(found, value=tuple(_role(one) for one in found.value))
+    return replace(found, value=_merged([_role(one) for one in found.value]))
+
+
+def _merged(messages: Sequence[Value]) -> tuple[Value, ...]:
+    """Make one message of those that follow each other with one role, as smolagents does when it sends them."""
+    out: list[Value] = []
+    for message in messages:
+        last = out[-1] if out else None
+        if isinstance(message, Mapping) and isinstance(last, Mapping) and message.get("role") == last.get("role"):
+            out[-1] = {**last, "parts": _joined((*_parts(last), *_parts(message)))}
+        else:
+            out.append(message)
+    return tuple(out)
+
+
+def _parts(message: Mapping[str, Value]) -> tuple[Value, ...]:
+    parts = message.get("parts")
+    return parts if isinstance(parts, tuple) else ()
+
+
+def _joined(parts: Sequence[Value]) -> tuple[Value, ...]:
+    out: list[Value] = []
+    for part in parts:
+        before, now = (_text(out[-1]) if out else None), _text(part)
+        if before is not None and now is not None:
+            out[-1] = {"type": "text", "content": f"{before}\n{now}"}
+        else:
+            out.append(part)
+    return tuple(out)
+
+
+def _text(part: Value) -> str | None:
+    said = part.get("content") if isinstance(part, Mapping) and part.get("type") == "text" else None
+    return said if isinstance(said, str) else None
 
 
 def _role(message: Value) -> Value:

@@ -1,6 +1,7 @@
 """Strands Agents: content on span events a message each (Bedrock's blocks), on the conventions' events, or on the span.
 
-The event-loop cycle around each model call repeats its messages, and the agent's span sums up the usage.
+The event-loop cycle around each model call repeats its messages, and the agent's span sums up the usage. Results of
+tools are lists of Bedrock's blocks, whatever the tool returned: a result of one block is read as what stands in it.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,8 @@ from typing import Final
 
 from runreel.semconv import messages as shapes
 from runreel.semconv.content import tool_arguments, understand
-from runreel.semconv.dialect import Dialect, Source, Switch
+from runreel.semconv.dialect import Dialect, Source, Switch, read_keys, read_source
+from runreel.semconv.dialects import otel
 from runreel.semconv.message_events import CHOICE, Body, answered, finish_reasons, sent
 from runreel.semconv.view import ABSENT, Found, Memo, View
 from runreel.values import Kind, Value
@@ -18,6 +20,7 @@ _SCOPE: Final = "strands.telemetry.tracer"
 _NAME: Final = "strands-agents"
 _CYCLE: Final = "event_loop.cycle_id"
 _TOOL: Final = "gen_ai.tool.message"
+_RESULT: Final = "gen_ai.tool.call.result"
 _USAGE: Final = "gen_ai.usage."
 
 
@@ -45,6 +48,37 @@ def _body(body: Body, role: str, memo: Memo) -> shapes.Message:
     return {"role": role, "parts": shapes.parts(_blocks(body["content"], memo), memo)}
 
 
+def _input(view: View) -> Found:
+    """The messages, each result of a tool as its model is told it."""
+    found = sent(view, _body)
+    if found.state == "absent":
+        found = read_source(view, otel.DIALECT.contents["llm.input"])
+    if not isinstance(found.value, tuple):
+        return found
+    return replace(found, value=tuple(map(_with_told, found.value)))
+
+
+def _with_told(message: Value) -> Value:
+    parts = message.get("parts") if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(parts, tuple):
+        return message
+    return {**message, "parts": tuple(map(_result, parts))}
+
+
+def _result(part: Value) -> Value:
+    if not isinstance(part, Mapping) or part.get("type") != "tool_call_response" or "response" not in part:
+        return part
+    return {**part, "response": _told(part["response"])}
+
+
+def _told(blocks: Value) -> Value:
+    """Return what stands in a result's only block, where that is a text or a value; else the blocks."""
+    only = blocks[0] if isinstance(blocks, tuple) and len(blocks) == 1 else None
+    if isinstance(only, Mapping) and len(only) == 1:
+        return next((only[key] for key in ("text", "json") if key in only), blocks)
+    return blocks
+
+
 def _event(view: View, name: str, key: str) -> Value:
     return next((one.attributes[key] for one in view.span.events if one.name == name and key in one.attributes), None)
 
@@ -56,8 +90,13 @@ def _tool_input(view: View) -> Found:
 
 def _tool_output(view: View) -> Found:
     raw = _event(view, CHOICE, "message")
-    found = ABSENT if raw is None else understand("value", raw, "", view.memo)
-    return found if found is ABSENT else replace(found, source="events", keys=(CHOICE,))
+    if raw is None:
+        found = read_keys(view, (_RESULT,), "value")
+    else:
+        found = replace(understand("value", raw, "", view.memo), source="events", keys=(CHOICE,))
+    blocks = _blocks(found.value, view.memo)
+    told = _told(blocks)
+    return found if told is blocks else replace(found, value=told)
 
 
 def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
@@ -88,10 +127,10 @@ DIALECT = Dialect(
     contents={
         "agent.input": Source(("gen_ai.*.message",), read=lambda view: sent(view, _body)),
         "agent.output": Source((CHOICE,), read=lambda view: answered(view, _body)),
-        "llm.input": Source(("gen_ai.*.message",), read=lambda view: sent(view, _body)),
+        "llm.input": Source(("gen_ai.*.message", "gen_ai.input.messages"), read=_input),
         "llm.output": Source((CHOICE,), read=lambda view: answered(view, _body)),
         "tool.input": Source((_TOOL,), read=_tool_input),
-        "tool.output": Source((CHOICE,), read=_tool_output),
+        "tool.output": Source((CHOICE, _RESULT), read=_tool_output),
     },
     extras=_extras,
     coded={"llm.finish_reasons": (CHOICE,), "memory.op": ("gen_ai.operation.name",)},
