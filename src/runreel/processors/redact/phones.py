@@ -6,15 +6,16 @@ regions are skipped whose own metadata rule the candidate out.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from runreel.errors import ConfigError
 from runreel.processors.redact.memo import Memo
 
 if TYPE_CHECKING:
-    from phonenumbers import PhoneMetadata
+    from phonenumbers import PhoneMetadata, PhoneNumberMatch
 
 SCORE = 0.4  # Presidio's, for every phone number
 _SEPARATOR = r"[-xX ()\[\]./~+]{0,4}"
@@ -57,6 +58,13 @@ class _Region:
             return True
         return any(self.national.fullmatch(run) or (self.abroad and self.abroad.match(run)) for run in digits)
 
+    def may_be(self, group: str, refused: Container[str]) -> bool:
+        """Tell the same of a part of a candidate that holds digits and what is written between them, no extension.
+        `refused` are numbers with a plus that are none in any region."""
+        if "+" in group:
+            return group not in refused
+        return self.may_match({_NO_DIGIT.sub("", group)})
+
 
 class Phones:
     """Finds phone numbers for a list of regions. Thread-safe.
@@ -73,7 +81,7 @@ class Phones:
             hint = "write ISO 3166 codes such as US or GB"
             raise ConfigError("redact", [f"regions: {region!r} is unknown; {hint}" for region in unknown])
         self._regions = tuple(_region(code) for code in regions)
-        self._matcher = phonenumbermatcher.PhoneNumberMatcher
+        self._matcher = _pruned_matcher()
         self._candidate = phonenumbermatcher._PATTERN
         # What else belongs to the chain of digits that a hit is in. Before a hit that is the first one in its chain
         # there are the digits of its own block, and no more than six of others.
@@ -136,12 +144,14 @@ class Phones:
         text, offset = before + candidate + behind, len(before)
         spans: set[tuple[int, int]] = set()
         digits, abroad = _digit_runs(candidate)
+        refused: set[str] = set()
         for number, region in enumerate(self._regions):
             # What starts with a plus is the same number in every region; only parts of it may not be.
             if digits is not None and not (abroad and number == 0) and not region.may_match(digits):
                 continue
+            may_match = partial(region.may_be, refused=refused) if digits is not None else None
             whole = False
-            for match in self._matcher(text, region.code, leniency=1):
+            for match in self._matcher(text, region.code, may_match, refused):
                 spans.add((match.start - offset, match.end - offset))
                 whole |= match.start <= offset and match.end >= offset + len(candidate)
             if whole:  # what other regions find lies inside
@@ -149,6 +159,43 @@ class Phones:
         verdict = tuple((start, end) for start, end in sorted(spans) if 0 <= start < len(candidate))
         self._memo.put(key, verdict)
         return verdict
+
+
+@lru_cache(maxsize=1)
+def _pruned_matcher() -> Callable[..., "Iterable[PhoneNumberMatch]"]:
+    """Return libphonenumber's matcher with a test of its parts: it tries each part of a candidate that is no number as
+    a whole, and takes some ten times longer to refuse one than the test does."""
+    from phonenumbers import PhoneNumberMatch, PhoneNumberMatcher
+
+    class Pruned(PhoneNumberMatcher):
+        def __init__(self, text: str, region: str, may_match: Callable[[str], bool] | None, refused: set[str]) -> None:
+            super().__init__(text, region, leniency=1)
+            self._may_match = may_match
+            self._refused = refused
+            self._tried: set[tuple[str, int]] = set()
+
+        def _parse_and_verify(self, candidate: str, offset: int) -> PhoneNumberMatch | None:
+            if (candidate, offset) in self._tried:
+                return None
+            self._tried.add((candidate, offset))  # what is found is not tried again
+            if self._may_match is not None and not self._may_match(candidate):
+                return None
+            found = super()._parse_and_verify(candidate, offset)
+            if found is None and _has_country(candidate):
+                self._refused.add(candidate)
+            return found
+
+    return Pruned
+
+
+def _has_country(candidate: str) -> bool:
+    """Tell whether a number starts with a plus and a country's code: which region is preferred means nothing then."""
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
+
+    if not _PLUS_AND_DIGIT.match(candidate):
+        return False
+    digits = _NO_DIGIT.sub("", candidate)
+    return any(int(digits[:length]) in COUNTRY_CODE_TO_REGION_CODE for length in (1, 2, 3))
 
 
 def _region(code: str) -> _Region:
@@ -164,7 +211,7 @@ def _region(code: str) -> _Region:
     if data.national_prefix_transform_rule:  # behind such a prefix stands something that is rewritten
         numbers = f"(?:{numbers})|(?:{prefix})\\d*"
     elif prefix:
-        numbers = f"(?:{prefix})?(?:{numbers})"
+        numbers = f"(?:{prefix}){{0,2}}(?:{numbers})"  # once more behind a country code
     national = re.compile(f"(?:{data.country_code})?(?:{numbers})")
     return _Region(code, national, re.compile(data.international_prefix) if data.international_prefix else None)
 
