@@ -264,3 +264,22 @@ def test_an_answer_that_is_sent_back_reads_as_it_was_recorded(parts, stream):
     answer = Streamed((message,), {}) if stream else Returned((message,), {})
 
     assert echoed(asked(stream=stream), answer) == {"role": "assistant", "parts": parts}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "told"),
+    [
+        ("tool_use", "tool_calls"),
+        ("tool_call", "tool_calls"),
+        ("end_turn", "stop"),
+        ("max_tokens", "length"),
+        ("function_call", "function_call"),
+        ("content_filter", "content_filter"),
+    ],
+)
+def test_how_an_answer_ended_is_told_in_the_apis_words(recorded, told):
+    message = {"role": "assistant", "parts": ({"type": "text", "content": "a"},)}
+
+    response = render(asked(), Returned((message,), {"finish_reasons": (recorded,)}))
+
+    assert json.loads(response.body)["choices"][0]["finish_reason"] == told

@@ -137,9 +137,19 @@ def _choice(said: Said, index: int, message: Mapping[str, Value]) -> dict[str, A
         out["reasoning_content"] = joined(reasoning)
     if calls:
         out["tool_calls"] = calls
-    reason = said.reason(index) or ("tool_call" if calls else "stop")
-    finish = "tool_calls" if reason == "tool_call" else reason
+    finish = _finish(said.reason(index) or ("tool_call" if calls else "stop"))
     return {"index": index, "message": out, "logprobs": None, "finish_reason": finish}
+
+
+def _finish(reason: str) -> Value:
+    """Return the API's word for how an answer ended: frameworks record their own, or another provider's."""
+    if reason in _FINISHED:
+        return reason
+    word = normal.finish(reason)
+    return "tool_calls" if word == "tool_call" else word
+
+
+_FINISHED: Final = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 
 
 def _call(part: answers.Part, text: Value) -> dict[str, Any]:
