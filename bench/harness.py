@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,13 +30,17 @@ class Bar:
         return f"{self.side} {self.limit:g}"
 
 
+SKIPPED = "skipped: "
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One line of the results.
 
     Attributes:
         name: Unique, stable.
-        value: A ratio of two things measured in the same run; None where the row failed to run.
+        value: A ratio of two things measured in the same run; None where the row failed to run, or was skipped: where
+            something it needs is not there, and `detail` begins with SKIPPED.
         unit: What the ratio is of, in words.
         detail: Both figures, how often and on how much they were measured.
     """
@@ -137,9 +142,27 @@ def side_by_side(
     return {name: Side(tuple(each)) for name, each in costs.items()}
 
 
+def spent_by_children() -> float:
+    """Return the processor time of the programs that were run and have ended, with all that they ran, in seconds."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
 def rate(side: Side, unit: str = "MB/s", per: float = 1e6) -> str:
     """Return the speed of a side in words: work is counted in bytes, or `per` says in what."""
     return f"{1 / side.median / per:.3g} {unit}"
+
+
+def was_skipped(row: Mapping[str, Any]) -> bool:
+    """Say whether a row, as it stands in results.json, was not measured for want of something."""
+    return row["value"] is None and str(row["detail"]).startswith(SKIPPED)
+
+
+def shown(row: Mapping[str, Any]) -> str:
+    """Return the value of a row, as it stands in results.json, for people."""
+    if row["value"] is not None:
+        return f"{row['value']:.3g}"
+    return "skipped" if was_skipped(row) else "failed"
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

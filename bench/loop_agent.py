@@ -1,20 +1,20 @@
 """An agent for the bench: the OpenAI SDK under its instrumentation, and one tool of its own.
 
 With BENCH_INSTANT_MODEL it brings a model that answers at once, in its own process: what is left is the agent itself.
-With `--window` it forgets old turns, so that a step of a long run is no larger than one of a short run.
+With `--window` it forgets old turns, so that a step of a long run is no larger than one of a short run. With `--plain`
+no recorder is in it: OpenTelemetry's SDK as one sets it up, and a span around the tool with what it took and gave.
 """
 
 import argparse
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import httpx2
 from openai import OpenAI
+from opentelemetry import trace
 from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
-
-import runreel.record as rr
 
 INSTANT = "BENCH_INSTANT_MODEL"
 MODEL = "gpt-4o-mini"
@@ -30,7 +30,6 @@ TOOLS: list[Any] = [
 ]
 
 
-@rr.tool(version="1")
 def read_page(page: int) -> dict[str, Any]:
     """Return a page of about two kilobytes."""
     lines = [
@@ -71,7 +70,7 @@ def _completion(turn: int, *, last: bool) -> dict[str, Any]:
     }
 
 
-def work(question: str, steps: int, window: int) -> str:
+def work(question: str, tool: Callable[..., Any], steps: int, window: int) -> str:
     """Read the report page by page; the model is told the last `window` turns, 0: all of them."""
     client = OpenAI(
         api_key="no-key-needed",
@@ -89,21 +88,57 @@ def work(question: str, steps: int, window: int) -> str:
         for call in message.tool_calls:
             if call.type != "function":
                 raise RuntimeError(f"a call that is no function call: {call.type}")
-            result = read_page(**json.loads(call.function.arguments))
+            result = tool(**json.loads(call.function.arguments))
             messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
 
 
+def recorded(question: str, steps: int, window: int) -> None:
+    """Answer one question, recorded by RunReel."""
+    import runreel.record as rr
+
+    rr.configure(agent="report-reader")
+    OpenAIInstrumentor().instrument()
+    with rr.run(user_input=question) as run:
+        run.answer(work(question, rr.tool(version="1")(read_page), steps, window))
+
+
+def plain(question: str, steps: int, window: int) -> None:
+    """Answer one question under plain OpenTelemetry."""
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    provider = TracerProvider(resource=Resource.create({"service.name": "report-reader"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+    OpenAIInstrumentor().instrument()
+    tracer = trace.get_tracer("report-reader")
+
+    def tool(**arguments: Any) -> Any:
+        with tracer.start_as_current_span("execute_tool read_page") as span:
+            span.set_attribute("gen_ai.operation.name", "execute_tool")
+            span.set_attribute("gen_ai.tool.name", "read_page")
+            span.set_attribute("gen_ai.tool.call.arguments", json.dumps(arguments))
+            result = read_page(**arguments)
+            span.set_attribute("gen_ai.tool.call.result", json.dumps(result))
+        return result
+
+    with tracer.start_as_current_span("invoke_agent report-reader") as span:
+        span.set_attribute("gen_ai.operation.name", "invoke_agent")
+        work(question, tool, steps, window)
+    provider.shutdown()
+
+
 def main() -> None:
-    """Answer one question, recorded."""
+    """Answer one question."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--steps", type=int, default=40)
     options.add_argument("--window", type=int, default=0, help="how many turns the model is told; 0: all of them")
+    options.add_argument("--plain", action="store_true", help="without RunReel's recorder")
     args = options.parse_args()
-    rr.configure(agent="report-reader")
-    OpenAIInstrumentor().instrument()
-    question = "Is the report in line with the plan?"
-    with rr.run(user_input=question) as run:
-        run.answer(work(question, args.steps, args.window))
+    answer = plain if args.plain else recorded
+    answer("Is the report in line with the plan?", args.steps, args.window)
 
 
 if __name__ == "__main__":

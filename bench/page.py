@@ -15,9 +15,10 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the results as a Markdown table."""
     lines = ["| row | value | bar | met | unit | measured |", "|---|---|---|---|---|---|"]
     for row in rows:
-        value = "failed" if row["value"] is None else f"{row['value']:.3g}"
-        met = "yes" if row["ok"] else "**no**"
-        lines.append(f"| `{row['name']}` | {value} | {row['bar']} | {met} | {row['unit']} | {row['detail']} |")
+        met = "yes" if row["ok"] else "" if harness.was_skipped(row) else "**no**"
+        lines.append(
+            f"| `{row['name']}` | {harness.shown(row)} | {row['bar']} | {met} | {row['unit']} | {row['detail']} |"
+        )
     return "\n".join(lines)
 
 

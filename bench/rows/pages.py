@@ -1,11 +1,14 @@
-"""Pages and comparisons: what a step costs in a long run against a short one, and against stock difflib."""
+"""Pages and comparisons: what a step costs in a long run against a short one, and against stock difflib; and how soon
+a browser has the page ready."""
 
 import difflib
 import json
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from harness import Bar, Declared, Row, Say, Work, side_by_side
+from browser import chromium, ready_ms
+from harness import SKIPPED, Bar, Declared, Row, Say, Work, side_by_side
 
 from runreel.canonical import freeze, make_ref
 from runreel.pages.comparison import comparison
@@ -16,7 +19,9 @@ from runreel.values import Ref, Run, Step, Value
 ROWS = (
     Declared("diff_1000_steps", Bar("<=", 1.5), "times the time a step of runs of 100 steps"),
     Declared("diff_against_difflib", Bar("<=", 1), "times the time of difflib over the JSON of both runs, 40 steps"),
+    Declared("page_ready_40_steps", Bar("<=", 3), "times the time of an empty page, to DOM ready in Chromium"),
 )
+_EMPTY = "<!doctype html><html lang=en><meta charset=utf-8><title>empty</title><p>Nothing.</p></html>"
 _WINDOW = 4  # turns that the model is told
 
 
@@ -38,6 +43,23 @@ def measure(*, quick: bool, say: Say) -> Iterator[Row]:
         ours.median / stock.median,
         f"{ours.median * 1e3:.2f} ms a step with the page against {stock.median * 1e3:.2f} ms for difflib.HtmlDiff "
         f"over the lines of both documents, processor time, {ours.spread}",
+    )
+    say("a page in Chromium")
+    yield _ready(*runs[40], rounds=5 if quick else 25)
+
+
+def _ready(a: Run, b: Run, rounds: int) -> Row:
+    browser = chromium()
+    if browser is None:
+        return ROWS[2].row(None, f"{SKIPPED}no chromium")
+    page = comparison(diff(a, b), a, b)
+    # The first round is the browser's own start.
+    times = {name: found[1:] for name, found in ready_ms(browser, {"empty": _EMPTY, "page": page}, rounds + 1).items()}
+    ours, empty = (statistics.median(times[name]) for name in ("page", "empty"))
+    return ROWS[2].row(
+        ours / empty,
+        f"{ours:.1f} against {empty:.1f} ms from the start of the navigation, median of {rounds} rounds; a page of "
+        f"{len(page) // 1024} KB",
     )
 
 

@@ -10,14 +10,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from harness import Bar, Declared, Row, Say, side_by_side
+from harness import Bar, Declared, Row, Say, side_by_side, spent_by_children
+from sink import Sink, environment, sink
 
 ROWS = (
     Declared("replay_40_steps", Bar("<=", 3), "times the agent with an instant model and tools"),
@@ -36,10 +34,10 @@ def measure(*, quick: bool, say: Say) -> Iterator[Row]:
 
 
 def _against_the_agent(home: Path, rounds: int, say: Say) -> Row:
-    with _sink() as sink:
+    with sink() as taken:
         say("recording the run")
-        run = _recorded(home, sink, _STEPS)
-        works = {"agent": lambda: _agent(sink.url, "--steps", str(_STEPS)), "replay": run.replay}
+        run = _recorded(home, taken, _STEPS)
+        works = {"agent": lambda: _agent(taken.url, "--steps", str(_STEPS)), "replay": run.replay}
         sides = side_by_side(works, rounds, clock=time.perf_counter, say=say)
     ours, agent = sides["replay"], sides["agent"]
     return ROWS[0].row(
@@ -54,9 +52,9 @@ def _long_against_short(folder: Path, lengths: tuple[int, int, int], rounds: int
     runs: dict[str, _Recorded] = {}
     for steps in lengths:
         say(f"recording a run of {steps} steps")
-        with _sink() as sink:
-            runs[str(steps)] = _recorded(folder / str(steps), sink, steps, "--window", str(_WINDOW))
-    sides = side_by_side({name: run.replay for name, run in runs.items()}, rounds, clock=_spent, say=say)
+        with sink() as taken:
+            runs[str(steps)] = _recorded(folder / str(steps), taken, steps, "--window", str(_WINDOW))
+    sides = side_by_side({name: run.replay for name, run in runs.items()}, rounds, clock=spent_by_children, say=say)
     none, short, long = lengths
     start = sides[str(none)].median
     a_long, a_short = ((sides[str(steps)].median - start) / (steps - none) for steps in (long, short))
@@ -66,12 +64,6 @@ def _long_against_short(folder: Path, lengths: tuple[int, int, int], rounds: int
         f"processor time, the start ({start:.2f} s) taken off, {sides[str(long)].spread}; the model is told the last "
         f"{_WINDOW} turns",
     )
-
-
-def _spent() -> float:
-    """Return the processor time of the commands that were run, in seconds, with all that they started."""
-    spent = os.times()
-    return spent.children_user + spent.children_system
 
 
 class _Recorded:
@@ -91,27 +83,16 @@ class _Recorded:
         return _runreel(words, self._home, self._environment)
 
 
-def _recorded(home: Path, sink: "_Sink", steps: int, *options: str) -> _Recorded:
+def _recorded(home: Path, taken: Sink, steps: int, *options: str) -> _Recorded:
     home.mkdir(parents=True)
     arguments = ["--steps", str(steps), *options]
-    _agent(sink.url, *arguments)
-    return _Recorded(home, _reel(home, sink.bodies), _environment(sink.url), arguments)
-
-
-def _environment(sink: str) -> dict[str, str]:
-    return {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "RUNREEL_"))},
-        "OTEL_EXPORTER_OTLP_ENDPOINT": sink,
-        "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
-        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY",
-        # A model that answers at once makes spans faster than they are sent: none may be dropped.
-        "OTEL_BSP_MAX_QUEUE_SIZE": "65536",
-    }
+    _agent(taken.url, *arguments)
+    return _Recorded(home, _reel(home, taken.bodies), environment(taken.url), arguments)
 
 
 def _agent(sink: str, *options: str) -> None:
-    environment = {**_environment(sink), "BENCH_INSTANT_MODEL": "1"}
-    subprocess.run([sys.executable, str(_AGENT), *options], env=environment, check=True)
+    told = {**environment(sink), "BENCH_INSTANT_MODEL": "1"}
+    subprocess.run([sys.executable, str(_AGENT), *options], env=told, check=True)
 
 
 def _reel(home: Path, bodies: Sequence[bytes]) -> Path:
@@ -139,45 +120,3 @@ def _runreel(
     if done.returncode:
         raise RuntimeError(f"`runreel {words[0]}` ended with {done.returncode}: {done.stderr.strip()[-2000:]}")
     return done
-
-
-class _Sink(ThreadingHTTPServer):
-    """Takes OTLP over HTTP, keeps what came, and answers at once."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answer)
-        self.bodies: list[bytes] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class _Answer(BaseHTTPRequestHandler):
-    server: _Sink
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
-
-    def do_POST(self) -> None:
-        self.server.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response(200)
-        self.send_header("Content-Type", "application/x-protobuf")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-
-@contextmanager
-def _sink() -> Iterator[_Sink]:
-    server = _Sink()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -23,10 +23,13 @@ def test_a_table_is_put_between_its_marks_and_replaces_the_one_before() -> None:
 
 
 def test_a_missed_bar_and_a_failed_row_are_plain_to_see() -> None:
-    text = page.table([ROW.row(7.0, "slow").document(), ROW.row(None, "broke").document()])
+    rows = [ROW.row(7.0, "slow"), ROW.row(None, "broke"), ROW.row(None, "skipped: none there")]
+
+    text = page.table([row.document() for row in rows])
 
     assert "| 7 | <= 3 | **no** |" in text
     assert "| failed | <= 3 | **no** |" in text
+    assert "| skipped | <= 3 |  |" in text
 
 
 def test_a_page_without_a_place_for_the_table_is_refused() -> None:

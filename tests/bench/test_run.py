@@ -114,6 +114,20 @@ def test_a_row_that_failed_to_run_is_an_error(tmp_path: Path) -> None:
     assert "FAILED to run: stored_20_steps" in console.export_text()
 
 
+def test_a_row_that_was_skipped_is_neither_an_error_nor_a_missed_bar(tmp_path: Path) -> None:
+    console = Console(record=True, width=120)
+    skipped = ROWS["page_ready_40_steps"].row(None, f"{harness.SKIPPED}no chromium").document()
+
+    status = run.report(console, [skipped, _document("start_sandboxed", 2.0)], tmp_path)
+
+    text = console.export_text()
+    assert status == 0
+    assert "1 of 1 bars met" in text
+    assert "skipped: page_ready_40_steps" in text
+    assert "MISSED" not in text
+    assert "FAILED" not in text
+
+
 def test_progress_is_a_plain_line_for_each_group_where_there_is_no_terminal() -> None:
     console = Console(record=True, width=120, force_terminal=False)
 
