@@ -13,9 +13,11 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 
-def options() -> argparse.Namespace:
-    """Read what every example agent understands."""
+def options(*more: str) -> argparse.Namespace:
+    """Read what every example agent understands, and the options that this one has besides."""
     parser = argparse.ArgumentParser()
+    for one in more:
+        parser.add_argument(one, default="")
     parser.add_argument("--scenario", default="weather", help="what the scripted model does")
     parser.add_argument("--stream", action="store_true")
     parser.add_argument("--instrumentation", default="openinference")

@@ -71,6 +71,7 @@ class Child:
         # A tool that a model asked for and whose result is not recorded: where it is found, calling it is a finding.
         self._asked_for: frozenset[str] = frozenset(plan.head.get("asked_for", ()))
         self._kinds: dict[str, Kind] = {**dict.fromkeys(self._asked_for, "tool"), **plan.get("names")}
+        self._facts: dict[str, Any] = {"tools": plan.get("tools", ()), "own": plan.get("own", ())}
         self._swapper = swapping.Swapper(self._kinds)
 
     def run(self) -> int:
@@ -139,7 +140,10 @@ class Child:
         self._swapper.targets = targets
         self._swapper.packages = (str(Path(place.file).resolve().parent),)
         wanted = [name for name in self._kinds if name not in targets]
-        found = finding.find(place, wanted, packages=self._swapper.packages)
+        every = {*wanted, *(one["name"] for one in self._facts["tools"])}
+        found = finding.find(place, every, packages=self._swapper.packages)
+        served = [name for name, framework in self._plan.get("frameworks", {}).items() if framework == "MCP"]
+        self._facts["own"] = found.of_agent(every, served)
         for name in wanted:
             if not found.has(name) and (name not in self._asked_for or name in found.unclear):
                 if why := self._unanswered(name, found):
@@ -152,6 +156,8 @@ class Child:
     def _unanswered(self, name: str, found: finding.Found) -> str:
         """Say why a name without a function cannot be answered for; "" where its framework's adapter does that."""
         framework = self._plan.get("frameworks", {}).get(name)
+        if framework is None and found.uses_mcp and found.is_unknown(name):
+            framework = "MCP"  # nothing of the agent's has that name: it came from a server
         if framework is None:
             return found.told(name)
         problem = adapters.problem(framework)
@@ -160,7 +166,11 @@ class Child:
     def _install(self) -> None:
         """Put every boundary in place; libraries are patched when the agent imports them."""
         functions.connect(_Through(self, "function"))
-        for problem in adapters.install(self._kinds, lambda name: _Through(self, name)):
+
+        def note(text: str) -> None:
+            self._tell("note", text=text)
+
+        for problem in adapters.install(self._kinds, lambda name: _Through(self, name), self._facts, note):
             self._tell("note", text=f"only functions are answered, and no tools by their framework: {problem}")
         transports.require_tested()
         transports.install(self.http)
@@ -273,7 +283,7 @@ def _several(name: str, places: Sequence[finding.Place]) -> str:
     )
 
 
-_SHARED = ("names", "asked_for", "targets", "seed", "run_id", "of", "run_seed")
+_SHARED = ("names", "asked_for", "targets", "tools", "seed", "run_id", "of", "run_seed")
 """What of the plan a program that the agent starts is given, too."""
 
 _ERRORS = {

@@ -5,6 +5,7 @@
 
 import importlib.util
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -28,7 +29,11 @@ EXPERT = (Turn(calls=(("ask_expert", '{"input": "Oslo?"}'),)), Turn("The expert 
 def model():
     spec = importlib.util.spec_from_file_location("examples_model_server", AGENTS / "model_server.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(AGENTS))  # as for a script
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(AGENTS))
     with module.Server() as server:
         server.scenarios = {**server.scenarios, "expert": EXPERT}
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -46,8 +51,16 @@ def model():
         ("openai_agents_agent.py", ("--scenario", "handoff"), {"get_weather": 1}),
         ("pydantic_ai_agent.py", (), {"get_weather": 2, "lookup_customer": 1}),
         ("pydantic_ai_agent.py", ("--stream", "--scenario", "poll"), {"poll_job": 3}),
+        ("mcp_agent.py", (), {"get_weather": 2, "lookup_customer": 1}),
     ],
-    ids=["openai-agents", "openai-agents-stream", "openai-agents-handoff", "pydantic-ai", "pydantic-ai-stream-poll"],
+    ids=[
+        "openai-agents",
+        "openai-agents-stream",
+        "openai-agents-handoff",
+        "pydantic-ai",
+        "pydantic-ai-stream-poll",
+        "mcp",
+    ],
 )
 def test_an_agent_of_a_framework_replays_unmodified(script, switches, answered, model, redactor, calls, capfd):
     batch, printed = record(str(AGENTS / script), *switches, model_url=model.url)

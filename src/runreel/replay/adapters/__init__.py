@@ -7,15 +7,16 @@ answered already (swapped, or a boundary of the recorder) is left to that.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from runreel.replay.adapters import langchain, openai_agents, pydantic_ai
+from runreel.replay.adapters import langchain, mcp, openai_agents, pydantic_ai, smolagents, strands
 from runreel.replay.adapters.answers import Answers
+from runreel.replay.adapters.mcp_server import definitions
 from runreel.replay.boundaries.functions import Asking
 from runreel.replay.transports.versions import outside
 from runreel.values import Kind
 
-__all__ = ["ADAPTERS", "Adapter", "Answers", "frameworks", "install", "problem"]
+__all__ = ["ADAPTERS", "Adapter", "Answers", "definitions", "frameworks", "install", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,24 @@ ADAPTERS: Final = (
         ),
         openai_agents.install,
     ),
+    Adapter("Strands", "strands-agents", (1, 62), (2,), ("strands.telemetry.tracer",), strands.install),
+    Adapter(
+        "smolagents",
+        "smolagents",
+        (1, 26),
+        (2,),
+        ("openinference.instrumentation.smolagents", "opentelemetry.instrumentation.genai.smolagents"),
+        smolagents.install,
+    ),
     Adapter("Pydantic AI", "pydantic-ai-slim", (2, 68), (3,), ("pydantic-ai",), pydantic_ai.install),
+    Adapter(
+        "MCP",
+        "mcp",
+        (1, 30),
+        (3,),
+        ("mcp-python-sdk", "fastmcp", "opentelemetry.instrumentation.mcp", "openinference.instrumentation.mcp"),
+        mcp.install,
+    ),
 )
 
 
@@ -81,15 +99,21 @@ def problem(name: str) -> str:
     return next((one.problem for one in ADAPTERS if one.name == name), f"there is no adapter for {name}")
 
 
-def install(kinds: Mapping[str, Kind], asking: Callable[[str], Asking]) -> list[str]:
+def install(
+    kinds: Mapping[str, Kind],
+    asking: Callable[[str], Asking],
+    facts: Mapping[str, Any] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[str]:
     """Install every adapter; return what is wrong with those that are left out, for the version that is installed.
 
-    `kinds` are the recorded names; `asking` says, for a framework's name, who answers for it.
+    `kinds` are the recorded names; `asking` says, for a framework's name, who answers for it; `facts` are what else the
+    record holds; what `tell` is told stands in the report.
     """
     problems = []
     for adapter in ADAPTERS:
         if found := adapter.problem:
             problems.append(found)
         else:
-            adapter.install(Answers(kinds, asking(adapter.name)))
+            adapter.install(Answers(kinds, asking(adapter.name), facts or {}, tell))
     return problems

@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MethodType
 from typing import Any
 
@@ -18,10 +18,15 @@ from runreel.values import Kind, Value
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The recorded names with their kinds, and who answers for them."""
+    """The recorded names with their kinds, and who answers for them.
+
+    `facts` are what else the record holds for a framework; what `tell` is told stands in the report.
+    """
 
     kinds: Mapping[str, Kind]
     asking: stubs.Asking
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    tell: Callable[[str], None] = field(default=lambda _: None)
 
     def wants(self, kind: Kind, name: object, *inner: object) -> bool:
         """Say whether a call is to be answered here: its name is recorded, and nothing below it answers already.
@@ -43,26 +48,41 @@ class Answers:
     ) -> Value:
         """Return the recorded result. Raises the recorded failure, of a class of `errors` where it is one of them, or
         DivergedError."""
-        declared = {key: plain(value, str) for key, value in (defaults or {}).items()}
         try:
-            return self.asking.call(
-                kind, name, plain(arguments, str), call_id=call_id or stubs.current_call_id(), defaults=declared
-            )
+            return self.ask_plainly(kind, name, arguments, call_id=call_id, defaults=defaults)
         except stubs.FailedError as failed:
             error = revive_chain(failed.type, failed.message, failed.causes, errors)
         raise error
 
+    def ask_plainly(
+        self,
+        kind: Kind,
+        name: str,
+        arguments: object,
+        *,
+        call_id: str = "",
+        defaults: Mapping[str, object] | None = None,
+    ) -> Value:
+        """Return the recorded result. Raises FailedError for a recorded failure, or DivergedError."""
+        declared = {key: plain(value, str) for key, value in (defaults or {}).items()}
+        return self.asking.call(
+            kind, name, plain(arguments, str), call_id=call_id or stubs.current_call_id(), defaults=declared
+        )
+
 
 def is_answered(function: object) -> bool:
     """Say whether a function, or one below its decorators, is answered from the record wherever it is called."""
-    known = [one.function for one in calls.declared.values()]
     for one in _layers(function):
         code = getattr(one, "__code__", None)
-        if code is not None and stubs.is_stub(code):
+        if (code is not None and stubs.is_stub(code)) or getattr(one, standing.MARK, ""):
             return True
-        if getattr(one, standing.MARK, "") or any(one is boundary for boundary in known):
-            return True
-    return False
+    return is_boundary(function)
+
+
+def is_boundary(function: object) -> bool:
+    """Say whether a function, or one below its decorators, is a boundary of the recorder."""
+    known = [one.function for one in calls.declared.values()]
+    return any(one is boundary for one in _layers(function) for boundary in known)
 
 
 def _layers(function: object) -> Iterator[object]:

@@ -19,6 +19,8 @@ from pathlib import Path
 from runreel.replay.boundaries.registrations import Branch, Form, Names, branches, walk
 
 _RECORDER = {"tool", "retriever", "memory"}
+# What a file imports that serves tools over MCP: they are not its own process's to call.
+_SERVERS = ("mcp.server", "fastmcp.FastMCP", "fastmcp.server", "mcp.MCPServer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,9 @@ class Registered:
 @dataclass(slots=True)
 class Found:
     """What the reading found. `functions` by name; `registered` are other things that get a name; `boundaries` are the
-    recorder's, by recorded name; `unreadable` are files that are no Python, with the reason."""
+    recorder's, by recorded name; `unreadable` are files that are no Python, with the reason; `servers` are files of
+    other programs, and of MCP servers; `imported` are the modules that the agent's own files name; `uses` are the files
+    that a file imports."""
 
     functions: dict[str, list[Place]] = field(default_factory=dict)
     registered: dict[str, list[Registered]] = field(default_factory=dict)
@@ -54,6 +58,32 @@ class Found:
     unclear: dict[str, list[str]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     branches: dict[str, list[tuple[str, Branch]]] = field(default_factory=dict)
+    servers: set[str] = field(default_factory=set)
+    imported: set[str] = field(default_factory=set)
+    uses: dict[str, list[str]] = field(default_factory=dict)
+
+    def of_agent(self, names: Iterable[str], served: Iterable[str] = ()) -> list[str]:
+        """Return which names stand for something of the agent's own process, and of no MCP server's.
+
+        `served` are known to be a server's. What a server's file imports, the agent may import as well: tools that
+        both could have are the server's.
+        """
+        files = self.servers | {place.file for name in served for place in self.functions.get(name, ())}
+        waiting = list(files)
+        while waiting:
+            more = set(self.uses.get(waiting.pop(), ())) - files
+            files |= more
+            waiting += more
+        return [name for name in names if name in self.boundaries or self._files(name) - files]
+
+    def _files(self, name: str) -> set[str]:
+        registered = (one.place.rpartition(":")[0] for one in self.registered.get(name, ()))
+        return {*registered, *(place.file for place in self.functions.get(name, ()))}
+
+    @property
+    def uses_mcp(self) -> bool:
+        """Say whether the agent's own files import anything of MCP, whatever framework it comes with."""
+        return any("mcp" in module.lower() for module in self.imported)
 
     def has(self, name: str) -> bool:
         """Say whether a name is known to be something that is answered for; False also where only running tells."""
@@ -65,6 +95,11 @@ class Found:
         return any(map(self.names.is_callable, forms)) or (
             name in self.functions and not any(map(self.names.is_unclear, forms))
         )
+
+    def is_unknown(self, name: str) -> bool:
+        """Say whether nothing that was read has to do with a name."""
+        seen = (self.functions, self.registered, self.unclear, self.branches)
+        return name not in self.boundaries and not any(name in one for one in seen)
 
     def _is_decoy(self, name: str) -> bool:
         """Say whether a function that nobody uses has the name of a tool, and another one may well be the tool."""
@@ -125,8 +160,11 @@ def find(entry: Place, names: Iterable[str], *, packages: Sequence[str] = ()) ->
     `packages` are folders in library places that count as the user's own (an agent that is installed).
     """
     found, wanted, waiting = Found(), set(names), [entry]
-    while waiting:
-        place = waiting.pop()
+    programs: list[Place] = []
+    while waiting or programs:
+        # Programs come last: a file that the agent imports as well is the agent's.
+        is_other = not waiting
+        place = waiting.pop() if waiting else programs.pop()
         if place.file in found.files:
             continue
         found.files[place.file] = place.module
@@ -140,8 +178,15 @@ def find(entry: Place, names: Iterable[str], *, packages: Sequence[str] = ()) ->
         for branch in branches(tree, frozenset(wanted)):
             found.branches.setdefault(branch.name, []).append((place.file, branch))
         found.boundaries |= wanted & set(_boundaries(tree))
-        waiting += (there for there in _imports(tree, place) if is_users(there.file, packages))
-        waiting += (there for there in _programs(tree, place) if is_users(there.file, packages))
+        modules = _modules(tree, place)
+        if is_other or any(one.startswith(_SERVERS) for one in modules):
+            found.servers.add(place.file)
+        if not is_other:
+            found.imported |= modules
+        imports = [there for module in modules for there in locate(module) if is_users(there.file, packages)]
+        found.uses[place.file] = [there.file for there in imports]
+        (programs if is_other else waiting).extend(imports)
+        programs += (there for there in _programs(tree, place) if is_users(there.file, packages))
         _register(tree, place, wanted, found)
     return found
 
@@ -215,7 +260,8 @@ def _from_recorder(node: ast.expr, tree: ast.Module) -> bool:
 # --- imports ----------------------------------------------------------------------------------------------------------
 
 
-def _imports(tree: ast.Module, place: Place) -> Iterator[Place]:
+def _modules(tree: ast.Module, place: Place) -> set[str]:
+    """Return the dotted names that a module imports, each name of a `from` also as a module of its own."""
     package = place.module if Path(place.file).name == "__init__.py" else place.module.rpartition(".")[0]
     seen: set[str] = set()
     for node in ast.walk(tree):
@@ -224,8 +270,7 @@ def _imports(tree: ast.Module, place: Place) -> Iterator[Place]:
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(node, package)
             seen |= {base, *(f"{base}.{name.name}" for name in node.names if base)}
-    for module in seen:
-        yield from locate(module)
+    return seen
 
 
 def _programs(tree: ast.Module, place: Place) -> Iterator[Place]:
