@@ -3,6 +3,7 @@
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import NoReturn
 
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -65,3 +66,8 @@ def http_receiver():
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def must_not_run(*_: object) -> NoReturn:
+    """Stand for a body that a replay must leave alone."""
+    raise AssertionError("the body ran")

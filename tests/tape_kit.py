@@ -4,7 +4,7 @@ from runreel.canonical import make_token
 from runreel.replay.matching import Matcher
 from runreel.replay.tape import Tape
 from runreel.replay.unifying import Call, Rules
-from runreel.replay.values import Entry, Raised, Returned
+from runreel.replay.values import Divergence, Entry, Raised, Returned
 from runreel.semconv.secrets import is_secret
 from runreel.values import Run
 
@@ -39,3 +39,8 @@ def matcher(*entries, key=None, **rest):
 def with_result(call_id, response):
     parts = ({"type": "tool_call_response", "id": call_id, "response": response},)
     return ({"role": "tool", "parts": parts},)
+
+
+def types(found: tuple[tuple[Divergence, ...], int]) -> list[str]:
+    """Return the kinds of the divergences that a matcher ended with."""
+    return [one.type for one in found[0]]

@@ -4,14 +4,9 @@ import json
 import pytest
 
 import runreel.record as rr
-from record_kit import exporter, only, run_of
+from record_kit import must_not_run, only, run_of
 from runreel.record import _active
 from runreel.record.convert import rebuild
-
-
-@pytest.fixture
-def spans():
-    return exporter()
 
 
 @pytest.fixture
@@ -29,10 +24,6 @@ def tape(monkeypatch):
         return asked
 
     return answering
-
-
-def must_not_run(*_):
-    raise AssertionError("the body ran")
 
 
 # --- shadow mode ------------------------------------------------------------------------------------------------------

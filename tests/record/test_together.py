@@ -9,13 +9,8 @@ import pytest
 from opentelemetry import baggage, trace
 
 import runreel.record as rr
-from record_kit import exporter, run_of
+from record_kit import run_of
 from runreel.record.together import inherited
-
-
-@pytest.fixture
-def spans():
-    return exporter()
 
 
 @rr.tool

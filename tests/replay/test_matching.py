@@ -2,7 +2,6 @@
 
 import itertools
 import random
-import uuid
 from dataclasses import replace
 
 import pytest
@@ -11,15 +10,9 @@ from hypothesis import strategies as st
 
 from runreel.canonical import Bindings, unify
 from runreel.replay import unifying
-from runreel.replay.masks import parse
-from runreel.replay.unifying import Call, Rules
+from runreel.replay.unifying import Call
 from runreel.replay.values import Divergence, Raised
-from tape_kit import EMAIL, KEY, TOKEN, ask_model, matcher, model, text, tool, with_result
-
-
-def types(found):
-    return [one.type for one in found[0]]
-
+from tape_kit import EMAIL, KEY, TOKEN, ask_model, matcher, model, text, tool, types, with_result
 
 # --- C31: the same call again, another answer
 
@@ -194,45 +187,6 @@ def test_under_continue_a_call_that_can_be_two_is_not_answered():
     assert isinstance(tape.ask(Call("tool", "a", {"n": 2})), Divergence)
 
 
-# --- tokens
-
-
-def test_a_recorded_token_is_one_value_in_the_whole_run():
-    tape = matcher(tool(0, "find", {"email": TOKEN}, ""), tool(1, "mail", {"to": TOKEN}, ""))
-
-    assert tape.ask(Call("tool", "find", {"email": EMAIL})).seq == 0
-    found = tape.ask(Call("tool", "mail", {"to": "other@example.com"}))
-
-    assert (found.type, found.path, found.reason) == ("input_mismatch", "/to", "token")
-    assert tape.bindings.assumed == {TOKEN}
-
-
-def test_with_the_key_a_value_is_proved_and_another_one_is_a_change():
-    tape = matcher(tool(0, "find", {"email": TOKEN}, ""), key=KEY)
-
-    assert tape.ask(Call("tool", "find", {"email": "other@example.com"})).type == "input_mismatch"
-    assert tape.ask(Call("tool", "find", {"email": EMAIL})).seq == 0
-    assert (dict(tape.bindings.tokens), tape.bindings.assumed) == ({TOKEN: EMAIL}, frozenset())
-
-
-def test_a_token_that_the_tape_served_equals_itself_while_the_agents_own_value_binds_it():
-    asks = model(0, (text("user", f"I am {TOKEN}"),), (text("assistant", TOKEN),))
-    uses = tool(1, "find", {"email": TOKEN}, "", after=[0])
-    tape = matcher(asks, uses, key=KEY)
-
-    assert tape.ask(ask_model((text("user", f"I am {EMAIL}"),))).seq == 0
-    assert tape.ask(Call("tool", "find", {"email": TOKEN})).seq == 1
-    assert dict(tape.bindings.tokens) == {TOKEN: EMAIL}
-
-
-def test_a_secret_matches_what_its_rule_finds_and_binds_nothing():
-    tape = matcher(tool(0, "login", {"key": "<SECRET:openai-key>"}, ""))
-    tape.rules = Rules(None, lambda rule, value: rule == "openai-key" and value.startswith("sk-"))
-
-    assert tape.ask(Call("tool", "login", {"key": "sk-anything"})).seq == 0
-    assert not tape.bindings.tokens
-
-
 def test_a_retry_of_the_sdk_gets_the_recorded_failure_again():
     tape = matcher(model(0, (text("user", "q"),)))
     asked = ask_model((text("user", "q"),))
@@ -356,137 +310,6 @@ def test_a_call_left_out_comes_before_the_changed_request_that_follows_from_it()
 
     found, _ = tape.finish(stopped=True)
     assert [(one.type, one.recorded) for one in found] == [("missing_call", 0), ("input_mismatch", 1)]
-
-
-# --- what is let pass: masks, and values drawn anew
-
-
-def test_a_mask_hides_a_field_and_counts_how_often_it_hid_one():
-    tape = matcher(
-        *(tool(n, "note", {"id": n, "tmp": f"/tmp/{n}"}, "") for n in range(3)),
-        masks=(parse("tool:note/tmp"), parse("tool:other/tmp")),
-    )
-
-    assert [tape.ask(Call("tool", "note", {"id": n, "tmp": f"/var/{n % 2}"})).seq for n in range(3)] == [0, 1, 2]
-    assert tape.finish(stopped=False) == ((), 0)
-    assert dict(tape.masked) == {"tool:note/tmp": 3, "tool:other/tmp": 0}
-
-
-def test_what_needs_no_mask_is_answered_first():
-    entries = [tool(n, "note", {"id": "same", "tmp": tmp}, tmp) for n, tmp in enumerate(("/a", "/b"))]
-    tape = matcher(*entries, masks=(parse("tool:note/tmp"),))
-
-    assert tape.ask(Call("tool", "note", {"id": "same", "tmp": "/b"})).seq == 1
-    assert tape.masked["tool:note/tmp"] == 0
-
-
-def test_masks_that_would_hide_the_whole_request_of_a_call_are_not_used_there_and_said():
-    tape = matcher(tool(0, "poll", {"job": "a"}, ""), masks=(parse("tool:poll/job"),))
-
-    found = tape.ask(Call("tool", "poll", {"job": "b"}))
-
-    assert (found.type, found.path) == ("input_mismatch", "/job")
-    assert any("would hide a whole request: tool:poll/job" in note for note in tape.notes)
-
-
-def test_a_drawn_id_stands_for_the_recorded_one_and_is_listed():
-    old, new = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
-    tape = matcher(tool(0, "put", {"id": old}, ""), tool(1, "get", {"id": old}, "", [0]))
-    tape.drawn.add("uuid", new)
-
-    assert tape.ask(Call("tool", "put", {"id": new})).seq == 0
-    assert tape.ask(Call("tool", "get", {"id": str(uuid.UUID(int=3))})).type == "input_mismatch"
-    assert tape.ask(Call("tool", "get", {"id": new})).seq == 1
-    assert list(tape.drawn.assumed) == [f"uuid {old}"]
-
-
-def test_a_process_id_in_a_request_is_nondeterminism_and_names_the_mask():
-    tape = matcher(tool(0, "note", {"id": 1, "tmp": "/tmp/4711"}, ""))
-    tape.drawn.pids.add(99)
-
-    found = tape.ask(Call("tool", "note", {"id": 1, "tmp": "/tmp/99"}))
-
-    assert (found.type, found.recorded, found.path) == ("nondeterminism", 0, "/tmp")
-    assert (found.was, found.now) == ("/tmp/4711", "/tmp/99")
-    assert "--mask tool:note/tmp" in found.advice
-
-
-def test_a_real_change_beside_a_process_id_is_a_change():
-    tape = matcher(tool(0, "note", {"tmp": "/tmp/4711", "id": 1}, ""))
-    tape.drawn.pids.add(99)
-
-    assert tape.ask(Call("tool", "note", {"tmp": "/tmp/99", "id": 2})).path == "/id"
-
-
-# --- model calls more, and calls left out
-
-
-def test_a_request_that_was_answered_and_comes_again_is_one_more():
-    first, second = (text("user", "q"),), (text("user", "q"), text("assistant", "a"), text("user", "r"))
-    tape = matcher(model(0, first), model(1, second, after=[0]))
-    tape.ask(ask_model(first))
-
-    found = tape.ask(ask_model(first))
-
-    assert (found.type, found.after, found.reason) == ("unrecorded_call", 0, "answered before, asked for once more")
-
-
-def test_a_request_unlike_any_recorded_one_is_one_more_and_stands_in_no_ones_place():
-    asked = (text("system", "You are a refund desk."), text("user", "Order A-1042 arrived broken."))
-    tape = matcher(model(0, asked))
-
-    found = tape.ask(ask_model((text("user", "Is this safe?"),)))
-
-    assert (found.type, found.reason) == ("unrecorded_call", "no recorded request is like it")
-    assert tape.ask(ask_model(asked)).seq == 0
-    assert types(tape.finish(stopped=False)) == ["unrecorded_call"]
-
-
-@pytest.mark.parametrize("kept", [slice(1, None), slice(None, 2)])
-def test_a_request_with_half_of_the_recorded_messages_is_a_changed_one(kept):
-    asked = tuple(text("user", f"message number {n}") for n in range(4))
-    tape = matcher(model(0, asked))
-
-    assert tape.ask(ask_model(asked[kept])).recorded == 0
-
-
-def test_a_tool_that_ran_for_real_stands_where_it_was_first_missed():
-    tape = matcher(
-        tool(0, "pay", {}, {"receipt": 1}, call_id="c1"),
-        tool(1, "state", {}, "", [0]),
-        model(2, with_result("c1", {"receipt": 1}), after=[0, 1]),
-    )
-    tape.ask(Call("tool", "state", {}))
-    tape.ask(ask_model(with_result("c1", {"receipt": 1})))
-
-    found, _ = tape.finish(stopped=False)
-    assert [(one.type, one.recorded) for one in found] == [("unstubbed_tool", 0)]
-
-
-def test_a_call_left_out_whose_result_is_made_up_is_missing():
-    tape = matcher(tool(0, "pay", {}, {"receipt": 1}, call_id="c1"), model(1, with_result("c1", "skipped"), after=[0]))
-    tape.ask(ask_model(with_result("c1", "skipped")))
-
-    (found,), _ = tape.finish(stopped=False)
-    assert (found.type, found.recorded) == ("missing_call", 0)
-    assert "something else in place of its result" in found.reason
-
-
-def test_a_call_id_used_again_is_no_result_of_the_next_call():
-    turn = with_result("call_1", "one")
-    tape = matcher(
-        tool(0, "add", {"n": 1}, "one", call_id="call_1"),
-        model(1, turn, after=[0]),
-        tool(2, "add", {"n": 2}, "two", after=[0, 1], call_id="call_1"),
-        model(3, (*turn, *with_result("call_1", "two")), after=[0, 1, 2]),
-    )
-
-    tape.ask(Call("tool", "add", {"n": 1}, "call_1"))
-    tape.ask(ask_model(turn))
-    tape.ask(Call("tool", "add", {"n": 2}, "call_1"))
-    tape.ask(ask_model((*turn, *with_result("call_1", "two"))))
-
-    assert tape.finish(stopped=False) == ((), 0)
 
 
 # --- what was answered by what

@@ -1,9 +1,7 @@
-import asyncio
 import concurrent.futures
 import gzip
 import http.client
 import json
-import re
 import socket
 import threading
 
@@ -15,11 +13,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 import otlp_build as build
 from collector_kit import CONFIG, Plain, Store, ask, collector, until
 from runreel.collector import telemetry
-from runreel.collector.admission import Admission
-from runreel.collector.pipeline import Pipeline, Route
-from runreel.collector.receivers.intake import Intake
-from runreel.collector.receivers.otlp_http import OtlpHttp
-from runreel.collector.telemetry import Telemetry
 from runreel.errors import PermanentError, RetryableError
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
@@ -163,70 +156,6 @@ def test_what_cannot_be_decoded_is_refused_for_good_without_an_echo(running, sto
     assert PLANTED not in message
     assert "retry-after" not in answer.headers
     assert store.batches == []
-
-
-LOGS = build.logs_req(build.log("gen_ai.choice", sid=build.ROOT, body=PLANTED))
-ASTRAY = {
-    "/v1/traces": (LOGS.SerializeToString(), json.dumps(build.otlp_json(LOGS)).encode(), "logs"),
-    "/v1/logs": (BYTES, TEXT, "traces"),
-    "/v1/metrics": (BYTES, TEXT, "traces"),
-}
-
-
-def strayed(running):
-    return sum(count for name, count in running.counts.items() if "unusual_items" in name and "wrong_path" in name)
-
-
-@pytest.mark.parametrize("zipped", [False, True])
-@pytest.mark.parametrize("content_type", [PROTOBUF, JSON])
-@pytest.mark.parametrize("path", ASTRAY)
-def test_what_came_on_another_signals_path_is_taken_as_what_it_is_and_said(running, store, path, content_type, zipped):
-    protobuf, text, signal = ASTRAY[path]
-    body = protobuf if content_type == PROTOBUF else text
-    before = strayed(running)
-
-    headers = {"Content_Encoding": "gzip"} if zipped else {}
-    answer = ask(running.http + path, gzip.compress(body) if zipped else body, content_type, **headers)
-
-    assert (answer.status, answer.body) == (200, b"" if content_type == PROTOBUF else b"{}")
-    items = store.spans if signal == "traces" else store.logs
-    assert items
-    assert all("wrong_path" in one.marks for one in items)
-    assert strayed(running) == before + len(items)
-
-
-def test_a_body_of_spans_and_log_records_is_taken_whole(running, store):
-    both = {**json.loads(TEXT), **build.otlp_json(LOGS)}
-    before = strayed(running)
-
-    for path in ("/v1/traces", "/v1/logs", "/v1/metrics"):
-        for keys in (sorted(both), sorted(both, reverse=True)):
-            body = json.dumps({key: both[key] for key in keys}).encode()
-            assert ask(running.http + path, body, JSON).status == 200
-
-    spans, logs = len(store.spans) // 6, len(store.logs) // 6
-    assert (len(store.spans), len(store.logs)) == (6 * spans, 6 * logs)
-    assert strayed(running) == before + 2 * logs + 2 * spans + 2 * (spans + logs)
-
-
-def test_what_no_pipeline_takes_is_refused_and_beside_what_one_takes_it_is_rejected(tmp_path):
-    only = re.sub(r"    logs: .*\n", "", CONFIG)
-    both = json.dumps({**json.loads(TEXT), **build.otlp_json(LOGS)}).encode()
-    store = Store()
-
-    with collector(tmp_path, store, only) as running:
-        alone = ask(f"{running.http}/v1/traces", LOGS.SerializeToString(), PROTOBUF)
-        beside = ask(f"{running.http}/v1/traces", both, JSON)
-        counts = running.counts
-
-    assert alone.status == 400
-    assert "/v1/logs" in status_of(alone)[1]
-    assert counts["runreel_refused_requests{reason=wrong_path,transport=http}"] == 1
-    partial = json.loads(beside.body)["partialSuccess"]
-    assert partial["rejectedSpans"] == "0"
-    assert partial["errorMessage"].startswith("1 log record not taken: wrong_path")
-    assert counts["runreel_rejected_items{reason=wrong_path,signal=log}"] == 1
-    assert len(store.spans) == 2
 
 
 def test_spans_whose_content_quotes_a_logs_request_are_spans(running, store):
@@ -424,66 +353,3 @@ def test_what_a_client_sent_before_it_hung_up_is_stored_once(running, store):
 
     until(lambda: store.spans)
     assert len(store.batches) == 1
-
-
-# --- the application without a server: what a network would make hard to time ---
-
-
-def application(capacity_bytes=1000, limit_bytes=4096):
-    counts, admission = Telemetry(), Admission(capacity_bytes)
-    pipeline = Pipeline({"traces": Route(Plain(), {"store": Store()})}, counts)
-    return OtlpHttp(Intake(pipeline, admission, counts, frozenset({"traces"})), limit_bytes), admission
-
-
-def call(app, messages, headers=()):
-    sent, left = [], list(messages)
-
-    async def receive():
-        return left.pop(0)
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"path": "/v1/traces", "method": "POST", "headers": [(b"content-type", PROTOBUF.encode()), *headers]}
-    asyncio.run(app(scope, receive, send))
-    return sent, left
-
-
-def test_a_client_that_hangs_up_in_its_body_leaves_nothing_behind():
-    app, admission = application()
-
-    sent, _ = call(app, [{"type": "http.request", "body": b"x" * 500, "more_body": True}, {"type": "http.disconnect"}])
-
-    assert sent == []
-    assert admission.used_bytes == 0
-
-
-def test_more_than_the_collector_can_hold_is_told_to_come_back_once_it_was_read():
-    app, admission = application()
-    other = admission.lease()
-    other.grow(900)
-
-    sent, left = call(app, [{"type": "http.request", "body": b"x" * 60, "more_body": n < 3} for n in range(4)])
-
-    assert sent[0]["status"] == 503
-    assert dict(sent[0]["headers"])[b"retry-after"] == b"1"
-    assert left == []
-    assert admission.used_bytes == 900
-
-
-def test_a_signal_without_a_pipeline_has_no_path():
-    app, _ = application()
-
-    async def ask_logs():
-        sent = []
-
-        async def receive():
-            return {"type": "http.request", "body": b""}
-
-        async def send(message):
-            sent.append(message)
-
-        await app({"path": "/v1/logs", "method": "POST", "headers": []}, receive, send)
-        return sent
-
-    assert asyncio.run(ask_logs())[0]["status"] == 404
