@@ -74,7 +74,9 @@ def is_answered(function: object) -> bool:
     """Say whether a function, or one below its decorators, is answered from the record wherever it is called."""
     for one in _layers(function):
         code = getattr(one, "__code__", None)
-        if (code is not None and stubs.is_stub(code)) or getattr(one, standing.MARK, ""):
+        if code is not None and stubs.is_stub(code):
+            return True
+        if getattr(one, standing.MARK, ""):
             return True
     return is_boundary(function)
 
