@@ -15,11 +15,11 @@ from typing import Any
 
 from runreel.record.convert import thaw
 from runreel.replay.adapters.answers import Answers, calling, defaults_of, of_user
+from runreel.replay.adapters.guarding import guard_classes
 from runreel.replay.boundaries.results import revive
 from runreel.replay.imports import when_imported
 from runreel.values import Value
 
-_Guard = Callable[[Callable[..., Any]], Callable[..., Any]]
 _LIBRARYS_OWN = frozenset({"run_manager", "config", "callbacks"})
 _ARTIFACT = "content_and_artifact"
 
@@ -40,29 +40,6 @@ def install(answers: Answers) -> None:
     """Guard the classes as they are made, once the agent imports them."""
     when_imported("langchain_core.tools.base", lambda module: _guard_tools(answers, module))
     when_imported("langchain_core.retrievers", lambda module: _guard_retrievers(answers, module))
-
-
-def _guard_classes(base: Any, guards: Mapping[str, _Guard]) -> None:
-    """Guard the methods named in the base class, and in each class below it that defines them, now or later."""
-
-    def guard(cls: Any) -> None:
-        for name, made in guards.items():
-            method = cls.__dict__.get(name)
-            if inspect.isfunction(method):
-                setattr(cls, name, made(method))
-
-    made_before = base.__dict__["__init_subclass__"].__func__
-
-    def __init_subclass__(cls: Any, /, **keywords: Any) -> None:  # noqa: N807 - it takes the place of the class's own
-        made_before(cls, **keywords)
-        guard(cls)
-
-    base.__init_subclass__ = classmethod(__init_subclass__)
-    waiting = list(base.__subclasses__())
-    while waiting:
-        cls = waiting.pop()
-        guard(cls)
-        waiting += cls.__subclasses__()
 
 
 # --- tools ------------------------------------------------------------------------------------------------------------
@@ -91,7 +68,7 @@ def _guard_tools(answers: Answers, module: ModuleType) -> None:
 
         return _arun
 
-    _guard_classes(base, {"_run": guard, "_arun": guard_async})
+    guard_classes(base, {"_run": guard, "_arun": guard_async})
 
 
 def _noting(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,7 +174,7 @@ def _guard_retrievers(answers: Answers, module: ModuleType) -> None:
 
         return retrieve
 
-    _guard_classes(base, {"_get_relevant_documents": guard, "_aget_relevant_documents": guard_async})
+    guard_classes(base, {"_get_relevant_documents": guard, "_aget_relevant_documents": guard_async})
 
 
 _run_name: ContextVar[str] = ContextVar("runreel_langchain_retriever", default="")
