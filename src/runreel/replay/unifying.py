@@ -117,7 +117,9 @@ def not_compared(entry: Entry, call: Call) -> tuple[str, ...]:
     names = params.pair(entry.request.get("params"), call.request.get("params"), entry.instrumentation).skipped
     tools = ["tools"] if entry.request.get("tools") is None and call.request.get("tools") else []
     said = _messages(entry.request.get("messages"), call.request.get("messages"), call.api).skipped
-    defined = forms.definitions(call.api, entry.request.get("tools"), call.request.get("tools")).skipped
+    defined = forms.definitions(
+        call.api, entry.request.get("tools"), call.request.get("tools"), entry.instrumentation
+    ).skipped
     inside = [*(f"{name} in messages" for name in sorted(said)), *(f"{name} of tools" for name in sorted(defined))]
     return (*tools, *names, *inside)
 
@@ -148,7 +150,7 @@ def _model_fields(entry: Entry, live: Value, api: str) -> dict[str, tuple[Value,
     said = _messages(recorded.get("messages"), live.get("messages"), api)
     pairs["messages"] = said.recorded, said.live
     if recorded.get("tools") is not None:
-        defined = forms.definitions(api, recorded["tools"], live.get("tools") or ())
+        defined = forms.definitions(api, recorded["tools"], live.get("tools") or (), entry.instrumentation)
         pairs["tools"] = defined.recorded, defined.live
     given = params.pair(recorded.get("params"), live.get("params"), entry.instrumentation)
     pairs["params"] = given.recorded, given.live

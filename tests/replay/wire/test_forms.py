@@ -225,3 +225,16 @@ def test_a_result_that_is_recorded_as_it_was_is_the_text_that_an_api_is_told():
     assert same("", (told("tool", result({"a": 1, "b": "x"})),), (told("tool", result('{"b": "x", "a": 1}')),))
     assert not same("", (told("tool", result({"a": 1})),), (told("tool", result('{"a": 2}')),))
     assert not same("", (told("tool", result({"a": 1})),), (told("tool", result("no json")),))
+
+
+def test_managed_agents_that_a_record_of_smolagents_leaves_out_are_not_compared():
+    tool = {"type": "function", "name": "f", "parameters": {"properties": {"a": {}}}}
+    agent = {"type": "function", "name": "expert", "parameters": {"properties": {"task": {}, "additional_args": {}}}}
+    oi = "openinference.instrumentation.smolagents 0.1.43"
+
+    pair = forms.definitions("", (tool,), (tool, agent), oi)
+
+    assert (pair.recorded, pair.skipped) == (pair.live, {"managed agents"})
+    assert forms.definitions("", (tool,), (tool, {**tool, "name": "g"}), oi).live != (tool,)
+    assert forms.definitions("", (tool,), (tool, agent), "something.else").live == (tool, agent)
+    assert forms.definitions("", (tool, agent), (tool, agent), oi).skipped == frozenset()

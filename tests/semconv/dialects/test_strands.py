@@ -55,9 +55,9 @@ def test_a_result_is_what_stands_in_its_only_block_on_the_span_and_in_the_next_r
     ("blocks", "result"),
     [
         ('[{"json": {"temp_c": -3}}]', {"temp_c": -3}),
-        ('[{"text": "a"}, {"text": "b"}]', '[{"text": "a"}, {"text": "b"}]'),
-        ('[{"image": {"format": "png"}}]', '[{"image": {"format": "png"}}]'),
-        ("[]", "[]"),
+        ('[{"text": "a"}, {"text": "b"}]', ({"text": "a"}, {"text": "b"})),
+        ('[{"image": {"format": "png"}}]', ({"image": {"format": "png"}},)),
+        ("[]", ()),
     ],
 )
 def test_a_result_of_other_blocks(blocks: str, result: Value) -> None:

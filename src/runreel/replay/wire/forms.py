@@ -253,12 +253,31 @@ def _without_ids_not_given(parts: Paired) -> Paired:
 _DEFINED: Final = frozenset({"type", "name", "description", "parameters"})
 
 
-def definitions(api: str, recorded: Value, live: Value) -> Paired:
-    """Pair the tool definitions of two requests."""
-    if not isinstance(recorded, tuple) or not isinstance(live, tuple) or len(recorded) != len(live):
+_AGENTS_UNTOLD: Final = "openinference.instrumentation.smolagents"
+"""Its record of what a model may call leaves out the agents that stand among the tools."""
+
+
+def definitions(api: str, recorded: Value, live: Value, instrumentation: str = "") -> Paired:
+    """Pair the tool definitions of two requests. `instrumentation` is what recorded the first one."""
+    if not isinstance(recorded, tuple) or not isinstance(live, tuple):
+        return Paired(recorded, live)
+    skipped: frozenset[str] = frozenset()
+    if instrumentation.startswith(_AGENTS_UNTOLD):
+        tools = tuple(one for one in live if not _is_agent(one))
+        if len(tools) == len(recorded) < len(live):
+            live, skipped = tools, frozenset({"managed agents"})
+    if len(recorded) != len(live):
         return Paired(recorded, live)
     schemas = any(isinstance(one, Mapping) and "parameters" in one for one in recorded)
-    return _all(recorded, live, lambda one, other: _definition(api, one, other, schemas=schemas))
+    made = _all(recorded, live, lambda one, other: _definition(api, one, other, schemas=schemas))
+    return Paired(made.recorded, made.live, made.skipped | skipped)
+
+
+def _is_agent(definition: Value) -> bool:
+    """Say whether what a model may call is one of smolagents' agents: all of them are given the same two things."""
+    schema = definition.get("parameters") if isinstance(definition, Mapping) else None
+    given = schema.get("properties") if isinstance(schema, Mapping) else None
+    return isinstance(given, Mapping) and given.keys() == {"task", "additional_args"}
 
 
 def _definition(api: str, recorded: Value, live: Value, *, schemas: bool) -> Paired:

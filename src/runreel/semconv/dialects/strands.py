@@ -94,9 +94,7 @@ def _tool_output(view: View) -> Found:
         found = read_keys(view, (_RESULT,), "value")
     else:
         found = replace(understand("value", raw, "", view.memo), source="events", keys=(CHOICE,))
-    blocks = _blocks(found.value, view.memo)
-    told = _told(blocks)
-    return found if told is blocks else replace(found, value=told)
+    return replace(found, value=_told(_blocks(found.value, view.memo)))
 
 
 def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
