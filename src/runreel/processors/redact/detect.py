@@ -67,6 +67,7 @@ _LOCAL = r"[!#$%&'*+\-/=?^_`{|}~\w]"  # of an e-mail address, before the at-sign
 _APART = "\0"  # between windows: no pattern takes it, and no word has it
 
 Check = Callable[[], None]
+Settled = Callable[[list[Finding], Sequence[tuple[int, int]]], list[Finding]]
 
 
 def _unlimited() -> None:
@@ -94,6 +95,8 @@ class Detector:
         self._numbers = {
             name: tuple(number for number, (entity, _) in enumerate(self.gates) if entity == name) for name in entities
         }
+        self._patterns = tuple(item for item in self._numbers.items() if item[0] != "PHONE")
+        self._phone_gate = self._numbers.get("PHONE", (-1,))[0]
         self._windows = _windows()
 
     def find(self, text: str) -> list[Finding]:
@@ -109,29 +112,48 @@ class Detector:
             return [end for _, end in places[0]]
         return sorted(end for spots in places for _, end in spots)
 
-    def judge(self, text: str, hits: Hits, check: Check = _unlimited) -> list[Finding]:
+    def judge(self, text: str, hits: Hits, check: Check = _unlimited, settled: Settled | None = None) -> list[Finding]:
         """Return the findings around the hits of `gates` (numbered in their order), in no order, those inside others
-        among them. `check` is called between candidates, and may raise to stop."""
+        among them.
+
+        Args:
+            check: Is called between candidates, and may raise to stop.
+            settled: Is given what was found but for phones, and the text's at-signs; returns what takes its place, in
+                order. Numbers inside of that are not looked at: to judge one takes longer than all else.
+        """
+        signs = list(at_signs(text, self.ends("EMAIL", hits)))
+        found = self._by_patterns(text, hits, signs, check)
+        if settled is not None:
+            found = settled(found, signs)
+        if self._phones is None or self._phone_gate not in hits:
+            return found
+        taken = [] if settled is None else [(item.start, item.end) for item in found]
+        spans = self._phones.find(text, hits[self._phone_gate], check, taken)
+        return found + [Finding("PHONE", start, end, phones.SCORE) for start, end in spans]
+
+    def _by_patterns(self, text: str, hits: Hits, signs: Sequence[tuple[int, int]], check: Check) -> list[Finding]:
         found: list[Finding] = []
-        for entity, numbers in self._numbers.items():
-            if hits.keys().isdisjoint(numbers):
+        for entity, numbers in self._patterns:
+            if entity == "EMAIL":
+                windows = _address_windows(text, signs)
+            elif hits.keys().isdisjoint(numbers):
                 continue
-            if entity == "PHONE" and self._phones is not None:
-                spans = self._phones.find(text, hits[numbers[0]], check)
-                found += [Finding(entity, start, end, phones.SCORE) for start, end in spans]
             else:
                 windows = self._windows[entity](text, self.ends(entity, hits))
+            if windows:
                 found += self._in_windows(entity, text, windows, check)
         return found
 
-    def _in_windows(self, entity: str, text: str, windows: list[tuple[int, int]], check: Check) -> Iterator[Finding]:
+    def _in_windows(self, entity: str, text: str, windows: list[tuple[int, int]], check: Check) -> list[Finding]:
         """Judge all windows of a text in one go, apart from each other."""
         judge = self._judges[entity].judge
-        if len(windows) < 2:
-            for first, last in windows:
-                for start, end, score in judge(text[first:last], check):
-                    yield Finding(entity, first + start, first + end, score)
-            return
+        if len(windows) == 1:
+            first, last = windows[0]
+            return [
+                Finding(entity, first + start, first + end, score)
+                for start, end, score in judge(text[first:last], check)
+            ]
+        found: list[Finding] = []
         joined = _APART.join([text[start:end] for start, end in windows])
         place, offset, limit = -1, 0, 0
         for start, end, score in sorted(judge(joined, check)):
@@ -139,7 +161,8 @@ class Detector:
                 place += 1
                 offset = windows[place][0] - limit
                 limit += windows[place][1] - windows[place][0] + len(_APART)
-            yield Finding(entity, start + offset, end + offset, score)
+            found.append(Finding(entity, start + offset, end + offset, score))
+        return found
 
 
 def without_contained(found: list[Finding]) -> list[Finding]:
@@ -167,7 +190,6 @@ def _windows() -> dict[str, Windows]:
     for entity, chars in _CLASSES.items():
         left, right = regex.compile(f"(?r){chars}*+"), regex.compile(f"{chars}*+")
         found[entity] = _runs(left.match, right.match)
-    found["EMAIL"] = _address_windows
     return found
 
 
@@ -204,11 +226,11 @@ def at_signs(text: str, ends: list[int]) -> Iterator[tuple[int, int]]:
             yield at, after.end()
 
 
-def _address_windows(text: str, ends: list[int]) -> list[tuple[int, int]]:
+def _address_windows(text: str, signs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Cut windows around at-signs; neighbours share one."""
     out: list[tuple[int, int]] = []
     left = _local_part()
-    for at, end in at_signs(text, ends):
+    for at, end in signs:
         start = left.match(text, 0, at).start()
         if out and start < out[-1][1]:
             out[-1] = (out[-1][0], end)

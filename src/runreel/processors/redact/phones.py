@@ -6,9 +6,11 @@ regions are skipped whose own metadata rule the candidate out.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from runreel.errors import ConfigError
@@ -91,10 +93,17 @@ class Phones:
         self._time_stamp = phonenumbermatcher._TIME_STAMPS
         self._memo: Memo[tuple[tuple[int, int], ...]] = Memo(memo_size, "phones " + " ".join(regions))
 
-    def find(self, text: str, places: Sequence[tuple[int, int]], check: Callable[[], None]) -> list[tuple[int, int]]:
+    def find(
+        self,
+        text: str,
+        places: Sequence[tuple[int, int]],
+        check: Callable[[], None],
+        taken: Sequence[tuple[int, int]] = (),
+    ) -> list[tuple[int, int]]:
         """Return (start, end) of the numbers around hits of the gate, in the order of their ends.
 
-        `check` is called for each candidate and may raise to stop.
+        `check` is called for each candidate and may raise to stop. Candidates inside of `taken`, spans in order, are
+        left out.
         """
         found: list[tuple[int, int]] = []
         last = done = 0
@@ -105,7 +114,7 @@ class Phones:
             rest = self._after.match(text, end)
             start, done = self._before.match(text, 0, start).start(), rest.end() if rest else end
             if not _is_timestamp(text, start, done):
-                last = self._find_in(text, self._window_start(text, start, last), done, found, check)
+                last = self._find_in(text, self._window_start(text, start, last), done, found, check, taken)
         return found
 
     def _window_start(self, text: str, start: int, last: int) -> int:
@@ -113,7 +122,15 @@ class Phones:
         before = text[max(0, start - _LEAD) : start].rstrip(" \t,-:.\uff0e")[-1:]
         return max(start - (_TAIL if before in _EXTENSION_ENDS else _LEAD), last, 0)
 
-    def _find_in(self, text: str, start: int, end: int, found: list[tuple[int, int]], check: Callable[[], None]) -> int:
+    def _find_in(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        found: list[tuple[int, int]],
+        check: Callable[[], None],
+        taken: Sequence[tuple[int, int]],
+    ) -> int:
         """Judge the candidates that begin in a window; return where the last one ends."""
         last = start
         extended = text[end : end + _LEAD].lstrip(" \t,\xa0")[:1] in _EXTENSION_STARTS
@@ -124,6 +141,8 @@ class Phones:
             last = after
             check()
             if after - first < 7 or _is_hopeless(match[0]):
+                continue
+            if taken and match.lastindex is None and _is_inside(first, after, taken):
                 continue
             before = _kind(text[first - 1]) if first else ""
             behind = _kind(text[after]) if after < len(text) else ""
@@ -257,6 +276,11 @@ def _is_timestamp(text: str, start: int, end: int) -> bool:
         and text[start + 4 : start + 5] == "-" == text[start + 7 : start + 8]
         and text[start + 10 : start + 11] in ("T", "t")
     )
+
+
+def _is_inside(start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
+    place = bisect_right(spans, start, key=itemgetter(0)) - 1
+    return place >= 0 and spans[place][1] >= end
 
 
 def _is_hopeless(candidate: str) -> bool:
