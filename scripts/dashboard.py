@@ -112,7 +112,7 @@ PANELS = (
         "table",
         "SELECT tenant, collector, sumIf(number, what = 'acknowledged_spans') AS acknowledged, "
         "sumIf(number, what = 'stored_spans') AS stored, sumIf(number, what = 'spooled_spans') AS waiting, "
-        "sumIf(number, what = 'refused_spans') AS set_aside, sumIf(number, startsWith(what, 'rejected:span:')) AS rejected, "
+        "sumIf(number, what = 'quarantined_spans') AS quarantined, sumIf(number, startsWith(what, 'rejected:span:')) AS rejected, "
         "max(told) AS told FROM runreel.ledger FINAL WHERE tenant != '' GROUP BY tenant, collector ORDER BY tenant, collector",
         0,
         29,

@@ -8,6 +8,7 @@
 
 CREATE ROLE IF NOT EXISTS runreel_writer;
 GRANT SELECT, INSERT ON runreel.* TO runreel_writer;
+GRANT ALTER DELETE ON runreel.quarantine TO runreel_writer;
 GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP VIEW, ALTER TABLE ON runreel.* TO runreel_writer;
 
 CREATE ROLE IF NOT EXISTS runreel_reader;
@@ -36,6 +37,7 @@ CREATE ROW POLICY IF NOT EXISTS tenant_default_callers ON runreel.callers FOR SE
 CREATE ROW POLICY IF NOT EXISTS tenant_default_runs ON runreel.runs FOR SELECT USING tenant = 'default' TO runreel_tenant_default;
 CREATE ROW POLICY IF NOT EXISTS tenant_default_ledger ON runreel.ledger FOR SELECT USING tenant = 'default' TO runreel_tenant_default;
 CREATE ROW POLICY IF NOT EXISTS tenant_default_goldens ON runreel.goldens FOR SELECT USING tenant = 'default' TO runreel_tenant_default;
+CREATE ROW POLICY IF NOT EXISTS tenant_default_quarantine ON runreel.quarantine FOR SELECT USING tenant = 'default' TO runreel_tenant_default;
 
 -- For example: somebody who replays runs of the tenant `default`.
 -- CREATE USER somebody IDENTIFIED BY '...';

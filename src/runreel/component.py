@@ -1,8 +1,10 @@
 """The Protocols that the collector's components keep, and what may be expected of each."""
 
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
 
-from runreel.values import CleanBatch, RawBatch, SplitBatch
+from runreel.values import CleanBatch, Quarantined, RawBatch, SplitBatch
 
 
 class SchemaProcessor(Protocol):
@@ -42,3 +44,48 @@ class Exporter(Protocol):
         """Write and read something small. Raises StoreError or ConsumeError with the reason. Any thread."""
 
     def shutdown(self) -> None: ...
+
+
+Fate = Literal["released", "dropped", "expired"]
+"""What becomes of what is in quarantine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a quarantine holds of one tenant for one reason."""
+
+    items: int
+    bytes: int
+
+
+class Quarantine(Protocol):
+    """What is kept aside instead of stored. Thread-safe. Raises StoreError, RetryableError, PermanentError."""
+
+    def put(self, items: Sequence[Quarantined]) -> None:
+        """Keep items, durable on return; the same item twice is kept once."""
+
+    def items(self, tenant: str, *, limit: int = 0) -> Sequence[Quarantined]:
+        """Return what is kept, newest first, without the records. `limit` 0 means all."""
+        ...
+
+    def get(self, tenant: str, ids: Sequence[str]) -> Sequence[Quarantined]:
+        """Return these, with their records; those that are not kept are left out."""
+        ...
+
+    def remove(self, items: Sequence[Quarantined], fate: Fate) -> None:
+        """Take these out for good: their bytes go, their fate stays. One that was put there again meanwhile stays."""
+
+    def kept(self) -> Mapping[tuple[str, str], Kept]:
+        """Return how much is kept, by tenant and reason."""
+        ...
+
+    def expired(self, before_ns: int, *, limit: int) -> Sequence[Quarantined]:
+        """Return what was put there before a time, of every tenant, without the records."""
+        ...
+
+
+@runtime_checkable
+class KeepsQuarantine(Protocol):
+    """An exporter whose `export` puts what a batch has in `quarantined` into its quarantine."""
+
+    quarantine: Quarantine

@@ -3,7 +3,7 @@
 Everything heavy is imported by the factory that needs it: reading a reel must not load a database.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,11 +17,14 @@ from runreel.exporters.vault import FILE as VAULT_FILE
 from runreel.exporters.vault import Vault
 from runreel.runs.load import StoreRuns
 from runreel.runs.places import BLOBS_FOLDER, Place, remote_runs, running
+from runreel.runs.quarantined import RemoteQuarantine
 from runreel.runs.sending import Sender
 from runreel.spool import Spool, drain, segments
+from runreel.spool.custody import Custody, one_by_one
+from runreel.spool.quarantine import set_apart
 from runreel.storage import BlobStore, RunStore
 from runreel.text import many
-from runreel.values import DEFAULT_TENANT, RawBatch
+from runreel.values import DEFAULT_TENANT, Quarantined, RawBatch
 
 if TYPE_CHECKING:
     from runreel.exporters.clickhouse import ClickHouse
@@ -129,6 +132,43 @@ def _database(place: Place, blobs: BlobStore) -> "ClickHouse":
     return open_database(place.home, store=place.store, blobs=blobs)
 
 
+class Kept(Protocol):
+    """What is in quarantine in a place: through the collector that has it open, or directly. Close it."""
+
+    def items(self, tenant: str, limit: int = 0) -> Sequence[Quarantined]:
+        """Return what is kept, newest first. Raises StoreError."""
+        ...
+
+    def shown(self, tenant: str, id_: str) -> Mapping[str, Any]:
+        """Return one record whole, as a document. Raises NotFoundError, CorruptError, StoreError."""
+        ...
+
+    def release(self, tenant: str, ids: Sequence[str]) -> tuple[int, Sequence[str]]:
+        """Have these stored after all; return how many were, and why others stay. Raises NotFoundError, StoreError."""
+        ...
+
+    def drop(self, tenant: str, ids: Sequence[str]) -> int:
+        """Delete these; return how many. Raises NotFoundError, StoreError."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def open_custody(place: Place | Path, *, say: Callable[[str], object] = _nobody) -> Kept:
+    """Open what is in quarantine in a place. Raises LockedError, StoreError."""
+    where = as_place(place)
+    asked = running(where, say=say)
+    if asked is not None:
+        return RemoteQuarantine(remote_runs(where, asked))
+    if not where.there:
+        raise StoreError(f"nothing is recorded in {where.home} yet")
+    database = _database(where, open_blobs(where))
+    spool = where.home / SPOOL
+    if where.store is None and not where.server:
+        work_off(where.home, database, say)
+    return Custody(database.quarantine, one_by_one(database.export), spool, database.shutdown)
+
+
 def work_off(home: Path, database: "ClickHouse", say: Callable[[str], object]) -> None:
     """Store what a collector acknowledged and had no time to store before it ended. Raises StoreError.
 
@@ -183,7 +223,7 @@ class _Here:
 
     def take(self, batch: RawBatch) -> None:
         """Store a batch, durable on return. Raises ConsumeError."""
-        self._database.export(self._chain.process(batch))
+        self._database.export(set_apart(self._chain.process(batch)))
 
     def close(self) -> None:
         """Close the store."""
@@ -295,6 +335,9 @@ def _s3(settings: Mapping[str, Any], site: Site) -> BlobsExporter:  # noqa: ARG0
     return BlobsExporter(S3Blobs(S3Settings(**dict(_given(settings)))), INLINE_BYTES, WIDTH)
 
 
+_OF_THE_STORE = {"path", "quarantine_days", "quarantine_limit_mib"}
+
+
 def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
     from runreel.exporters.clickhouse import ClickHouse, Settings
     from runreel.exporters.connection import Connection
@@ -303,7 +346,8 @@ def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
     if settings.get("endpoint"):
         from runreel.exporters.server import Server, ServerSettings
 
-        engine = Server.connect(ServerSettings(**{name: value for name, value in _given(settings) if name != "path"}))
+        of_it = {name: value for name, value in _given(settings) if name not in _OF_THE_STORE}
+        engine = Server.connect(ServerSettings(**of_it))
     else:
         from runreel.exporters.engine import Engine
 

@@ -258,12 +258,21 @@ def test_a_collectors_stores_and_ledger_are_told(tmp_path: Path) -> None:
 
     assert re.search(r"store store +nothing listens there", done.out)
     assert re.search(r"spool +0 requests wait", done.out)
-    assert re.search(r"ledger default +1 spans acknowledged = 1 stored \+ 0 waiting \+ 0\s+set aside", done.out)
+    assert re.search(r"ledger default +1 spans acknowledged = 1 stored \+ 0 waiting \+ 0\s+quarantined", done.out)
 
 
-def test_what_was_set_aside_or_damaged_is_something_to_do() -> None:
-    _, state, says, fix = checks._ledger("default", {"acknowledged_spans": 3, "stored_spans": 2, "refused_spans": 1})
+def test_what_is_in_quarantine_or_damaged_is_something_to_do() -> None:
+    counts = {"acknowledged_spans": 3, "stored_spans": 2, "quarantined_spans": 1, "released_spans": 1}
+    _, _, says, _ = checks._ledger("default", counts)
+    kept = {"tenant": "default", "reason": "missing_field:service.name", "records": 1, "bytes": 2048}
+    files = {"tenant": "", "reason": "refused by every store", "records": 2, "bytes": 10}
+    first, second, full = checks._quarantine({"full": True, "kept": [kept, files]})
     damaged = checks._ledger("", {"damaged_records": 2})
 
-    assert (state, "1 set aside" in says, "refused" in fix) == ("todo", True, True)
+    assert "2 stored + 0 waiting + 1 quarantined; 1 of the quarantined were released" in says
+    assert first.says == "1 record (2,048 bytes) of default: missing_field:service.name"
+    assert second.says == "2 records (10 bytes): refused by every store"
+    assert {one.state for one in (first, second, full)} == {"todo"}
+    assert "quarantine ls" in first.fix
+    assert "quarantine_limit_mib" in full.fix
     assert damaged[1:3] == ("todo", "2 records of the spool were damaged on the disk")

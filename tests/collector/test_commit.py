@@ -243,7 +243,7 @@ def test_stop_writes_what_waits_and_refuses_what_comes_after():
     committer.stop()
     committer.stop()
 
-    assert [future.result(0) for future in futures] == [None, None]
+    assert [future.result(0) for future in futures] == [(), ()]
     with pytest.raises(RetryableError, match="stopping"):
         committer.submit(batch("c"), {"store": store}, 10).result(0)
 

@@ -48,6 +48,9 @@ class Watched:
     def stores(self):
         return self._stores
 
+    def quarantine(self):
+        return {"full": False, "kept": []}
+
     def ready(self):
         return self._ready
 
@@ -59,6 +62,7 @@ def test_who_asks_for_stores_is_told_of_each(health):
 
     assert status == 200
     assert json.loads(body)["stores"] == {"clickhouse": "ok", "s3": "nothing listens there"}
+    assert json.loads(body)["quarantine"] == {"full": False, "kept": []}
     assert "stores" not in json.loads(ask(health)[1])
 
 

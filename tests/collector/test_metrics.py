@@ -86,7 +86,7 @@ def test_a_running_collector_tells_what_waits_and_what_became_of_everything(tmp_
     def ledger(found):
         return [
             found["runreel_ledger_spans", (("state", state), ("tenant", "default"))]
-            for state in ("spooled", "stored", "refused")
+            for state in ("spooled", "stored", "quarantined")
         ]
 
     assert ledger(before) == [1, 0, 0]

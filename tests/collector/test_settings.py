@@ -74,7 +74,7 @@ def test_a_base_path_that_is_no_folder_of_its_own_is_refused(base):
     [
         ({"input": "reject"}, "can only be flagged"),
         ({"servce.name": "reject"}, "'servce.name' is no field that can be required: service.name"),
-        ({"service.name": "drop"}, "'reject' or 'flag'"),
+        ({"service.name": "drop"}, "'reject', 'quarantine' or 'flag'"),
     ],
 )
 def test_a_field_that_cannot_be_required_is_refused(fields, said):

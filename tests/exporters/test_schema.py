@@ -47,7 +47,7 @@ def test_every_table_that_holds_content_removes_bytes_promptly_and_flushes(engin
         "non_replicated_deduplication_window = 1000",
     }
 
-    assert len(tables) == 11
+    assert len(tables) == 12
     for name, full in tables:
         assert needed <= set(re.findall(r"\w+ = \w+", full)), name
 

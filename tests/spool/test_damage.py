@@ -185,7 +185,7 @@ def test_a_record_damaged_while_it_waits_is_refused_and_nothing_else(tmp_path: P
     assert spool.ledger.document()["default"] == {
         "acknowledged_logs": 0,
         "acknowledged_spans": 3,
-        "refused_spans": 1,
+        "quarantined_spans": 1,
         "spooled_logs": 0,
         "spooled_spans": 0,
         "stored_logs": 0,
@@ -210,4 +210,4 @@ def test_a_refused_batch_that_cannot_be_set_aside_is_not_taken_out(
     # What could not be flushed must not be taken for kept.
     assert names(spool) == ["a"]
     spool.finish(entries, entries)
-    assert spool.ledger.document()["default"]["refused_spans"] == 1
+    assert spool.ledger.document()["default"]["quarantined_spans"] == 1

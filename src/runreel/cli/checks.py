@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from runreel import __version__
 from runreel.errors import ConfigError, RunReelError, SandboxError
@@ -148,8 +148,20 @@ def _stores(place: Place, found: Collector) -> Iterator[Check]:
         waits = f"{many(spool['batches'], 'request')} wait ({spool['bytes']:,} bytes)"
         full = "make room, or raise extensions::spool::limit_mib: until then clients are told to come back"
         yield Check("spool", "todo" if spool["full"] else "ok", waits, full if spool["full"] else "")
+    yield from _quarantine(told.get("quarantine"))
     for tenant, counts in told.get("ledger", {}).items():
         yield Check(*_ledger(tenant, counts))
+
+
+def _quarantine(told: Mapping[str, Any] | None) -> Iterator[Check]:
+    """Check what is kept aside instead of stored; it is worth a look, since it is in no run."""
+    for one in told["kept"] if told else ():
+        whose = f" of {one['tenant']}" if one["tenant"] else ""
+        says = f"{many(one['records'], 'record')} ({one['bytes']:,} bytes){whose}: {one['reason']}"
+        yield Check("quarantine", "todo", says, "`runreel quarantine ls` lists them; release or drop them")
+    if told and told["full"]:
+        fix = "release or drop some, or raise exporters::clickhouse::quarantine_limit_mib"
+        yield Check("quarantine", "todo", "full: spans that belong there are rejected", fix)
 
 
 def _ledger(tenant: str, counts: Mapping[str, int]) -> tuple[str, State, str, str]:
@@ -158,15 +170,15 @@ def _ledger(tenant: str, counts: Mapping[str, int]) -> tuple[str, State, str, st
         return "spool", "todo", says, "look at the disk; what could not be read is kept in the spool's folder damaged"
     parts = [
         f"{counts.get(f'acknowledged_{kind}', 0):,} {kind} acknowledged = {counts.get(f'stored_{kind}', 0):,} stored + "
-        f"{counts.get(f'spooled_{kind}', 0):,} waiting + {counts.get(f'refused_{kind}', 0):,} set aside"
+        f"{counts.get(f'spooled_{kind}', 0):,} waiting + {counts.get(f'quarantined_{kind}', 0):,} quarantined"
         for kind in ("spans", "logs")
         if counts.get(f"acknowledged_{kind}")
     ]
     rejected = sum(count for what, count in counts.items() if what.startswith("rejected:"))
     parts += [f"{rejected:,} rejected"] if rejected else []
-    set_aside = counts.get("refused_spans", 0) + counts.get("refused_logs", 0)
-    fix = "no store takes them: they are kept in the spool's folder refused" if set_aside else ""
-    return f"ledger {tenant}", "todo" if set_aside else "ok", "; ".join(parts), fix
+    released = counts.get("released_spans", 0) + counts.get("released_logs", 0)
+    parts += [f"{released:,} of the quarantined were released"] if released else []
+    return f"ledger {tenant}", "ok", "; ".join(parts), ""
 
 
 def look(store: RunStore, last: int) -> Seen:

@@ -4,7 +4,7 @@ registered. Every request needs the bearer token."""
 import hmac
 import json
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -47,6 +47,7 @@ class ReadApi:
         redact: Callable[[str], str] | None = None,
         flag: Flag | None = None,
         goldens: Goldens | None = None,
+        more: Sequence[Route] = (),
     ) -> None:
         self.otlp_http: str | None = None
         self.watch: Watch | None = None
@@ -68,6 +69,7 @@ class ReadApi:
                 Route("/api/v1/parts/{sha256}", self._part),
                 Route("/api/v1/goldens", self._golden, methods=["GET", "POST"]),
                 Route("/api/v1/redact", self._redacted, methods=["POST"]),
+                *more,
             ],
             exception_handlers={404: _no_route, 405: _no_method},
         )

@@ -1,7 +1,7 @@
 """Group commit: one writer thread merges the batches that wait, writes them once, then answers all of them.
 
-An answer follows the durable write. Where a merged write fails for good, each batch is tried alone, so that a bad one
-does not take its neighbours.
+An answer follows the durable write. Where a merged write fails for good, each batch is tried alone, and of a bad one
+what can be stored: the records that cannot go into the quarantine, and do not take their neighbours along.
 """
 
 import logging
@@ -17,7 +17,8 @@ from runreel.collector.logs import describe
 from runreel.collector.telemetry import Telemetry
 from runreel.component import Exporter
 from runreel.errors import ConsumeError, PermanentError, RetryableError
-from runreel.values import SplitBatch
+from runreel.spool.quarantine import keeps, rescue
+from runreel.values import Quarantined, SplitBatch
 
 MAX_ROWS = 10_000
 MAX_BYTES = 64 * 1024 * 1024
@@ -33,7 +34,7 @@ class _Waiting:
     batch: SplitBatch
     exporters: Exporters
     size_bytes: int
-    done: "Future[None]" = field(default_factory=Future)
+    done: "Future[Sequence[Quarantined]]" = field(default_factory=Future)
 
 
 class Committer:
@@ -51,13 +52,16 @@ class Committer:
         self._stopped = False
         self._closing = threading.Lock()
         self._failing: set[str] = set()  # the writer's own
+        self.room: Callable[[], bool] = lambda: True
+        """Whether the quarantine takes more; where it does not, a batch that is refused stays refused."""
 
     def start(self) -> None:
         """Start the writer thread."""
         self._thread.start()
 
-    def submit(self, batch: SplitBatch, exporters: Exporters, size_bytes: int) -> "Future[None]":
-        """Queue a batch. The future is done once the batch is durable, or holds a ConsumeError."""
+    def submit(self, batch: SplitBatch, exporters: Exporters, size_bytes: int) -> "Future[Sequence[Quarantined]]":
+        """Queue a batch. The future is done once the batch is durable, with the records of it that stores refused and
+        that are in the quarantine now; or it holds a ConsumeError."""
         waiting = _Waiting(batch, exporters, size_bytes)
         with self._closing:  # nothing may be queued behind the end: nobody would answer it
             if not self._stopped:
@@ -115,14 +119,27 @@ class Committer:
         error = self._write(merge([waiting.batch for waiting in group]), group[0].exporters)
         if error is not None and len(group) > 1 and not isinstance(error, RetryableError):
             for waiting in group:
-                self._answer(waiting, self._write(waiting.batch, waiting.exporters))
+                self._save(waiting, self._write(waiting.batch, waiting.exporters))
             return
         for waiting in group:
-            self._answer(waiting, error)
+            self._save(waiting, error)
 
-    def _answer(self, waiting: _Waiting, error: Exception | None) -> None:
+    def _save(self, waiting: _Waiting, error: Exception | None) -> None:
+        """Answer a batch that was written alone or failed; of one that was refused for good, save what can be."""
+        apart: Sequence[Quarantined] = ()
+        if isinstance(error, PermanentError) and keeps(waiting.exporters.values()) and self.room():
+            error, apart = rescue(waiting.batch, error, lambda batch: self._write(batch, waiting.exporters))
+            if apart:
+                self._counts.quarantined(apart)
+                _log.error(
+                    "records that a store refuses went into the quarantine",
+                    extra={"records": len(apart), "reason": apart[0].reason},
+                )
+        self._answer(waiting, error, apart)
+
+    def _answer(self, waiting: _Waiting, error: Exception | None, apart: Sequence[Quarantined] = ()) -> None:
         if error is None:
-            waiting.done.set_result(None)
+            waiting.done.set_result(apart)
         elif isinstance(error, ConsumeError):
             waiting.done.set_exception(error)
         else:
@@ -183,5 +200,6 @@ def merge(batches: Sequence[SplitBatch]) -> SplitBatch:
         payloads=tuple(payloads.values()),
         parts=tuple(parts.values()),
         rejected=tuple(rejection for batch in batches for rejection in batch.rejected),
+        quarantined=tuple({one.id: one for batch in batches for one in batch.quarantined}.values()),
         sealed=tuple({(one.token, one.key_id): one for batch in batches for one in batch.sealed}.values()),
     )

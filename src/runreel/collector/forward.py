@@ -12,6 +12,7 @@ from runreel.collector.logs import describe
 from runreel.collector.telemetry import Telemetry
 from runreel.errors import PermanentError
 from runreel.spool import Entry, Spool
+from runreel.values import Quarantined
 
 LINGER_S = 0.2
 """How long a batch may wait for others to be stored with; not while somebody waits to read it."""
@@ -68,6 +69,7 @@ class Forwarder:
         waits = [(entry, self._submit(entry)) for entry in entries]
         done: list[Entry] = []
         refused: list[Entry] = []
+        quarantined: dict[Entry, Sequence[Quarantined]] = {}
         for entry, future in waits:
             error = future.exception()
             if error is not None and not isinstance(error, PermanentError):
@@ -77,17 +79,19 @@ class Forwarder:
                 refused.append(entry)
                 self._counts.add(telemetry.SET_ASIDE)
                 _log.error("a batch that no store takes was set aside in the spool", extra={"error": describe(error)})
+            else:
+                quarantined[entry] = future.result()
         # The later ones were written, too, or will be: what is stored twice is stored once.
         for _, future in waits[len(done) :]:
             future.exception()
-        self._spool.finish(done, refused)
+        self._spool.finish(done, refused, quarantined)
         return len(done) == len(entries)
 
-    def _submit(self, entry: Entry) -> "Future[None]":
+    def _submit(self, entry: Entry) -> "Future[Sequence[Quarantined]]":
         try:
             batch = self._spool.load(entry)
         except PermanentError as error:
-            unreadable: Future[None] = Future()
+            unreadable: Future[Sequence[Quarantined]] = Future()
             unreadable.set_exception(error)
             return unreadable
         return self._committer.submit(batch, self._exporters, entry.size)

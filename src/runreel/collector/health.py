@@ -36,6 +36,7 @@ class Health:
             status, document = 200, {"status": "Server available", "upSince": self._since}
             if self.watch is not None and scope.get("query_string", b"").split(b"=")[0] == b"stores":
                 document["stores"] = await asyncio.to_thread(self.watch.stores)
+                document["quarantine"] = await asyncio.to_thread(self.watch.quarantine)
                 if not await asyncio.to_thread(self.watch.ready):
                     status, document["status"] = 503, "Server not available"
         else:

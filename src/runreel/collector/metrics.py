@@ -14,18 +14,20 @@ from prometheus_client.registry import Collector
 
 from runreel.collector import telemetry
 from runreel.collector.http import answer
+from runreel.collector.quarantine import Keeper
 from runreel.collector.telemetry import Telemetry
 from runreel.spool import Spool
+from runreel.spool.ledger import STATES
 
 PATH = "/metrics"
-_STATES = ("stored", "refused", "spooled")
 
 
 class Metrics(Collector):
     """An ASGI application over the counters. Any address may read it: it holds counts and names of services only."""
 
-    def __init__(self, counts: Telemetry, spool: Spool | None = None) -> None:
+    def __init__(self, counts: Telemetry, spool: Spool | None = None, keeper: Keeper | None = None) -> None:
         self._counts = counts
+        self._keeper = keeper
         self._spool = spool
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
@@ -45,6 +47,8 @@ class Metrics(Collector):
             yield family
         if self._spool is not None:
             yield from _of_spool(self._spool)
+        if self._keeper is not None:
+            yield from _of_quarantine(self._keeper)
 
     async def __call__(
         self,
@@ -63,6 +67,20 @@ class Metrics(Collector):
         await answer(scope, send, status, kind, body)
 
 
+def _of_quarantine(keeper: Keeper) -> Iterator[Metric]:
+    kept: dict[tuple[str, str], list[int]] = {}
+    for (tenant, reason), one in keeper.kept.items():
+        sums = kept.setdefault((tenant, telemetry.reason(reason)), [0, 0])
+        sums[0] += one.items
+        sums[1] += one.bytes
+    meanings = ("Spans and log records in quarantine", "Bytes of the records in quarantine")
+    for place, (name, meaning) in enumerate(zip(("records", "bytes"), meanings, strict=True)):
+        family = GaugeMetricFamily(f"runreel_quarantine_{name}", meaning, labels=["tenant", "reason"])
+        for labels, sums in kept.items():
+            family.add_metric(labels, sums[place])
+        yield family
+
+
 def _of_spool(spool: Spool) -> Iterator[Metric]:
     batches, size = spool.waiting()
     yield GaugeMetricFamily("runreel_spool_batches", "Acknowledged batches that wait to be stored", value=batches)
@@ -77,6 +95,6 @@ def _of_spool(spool: Spool) -> Iterator[Metric]:
             labels=["tenant", "state"],
         )
         for tenant, counts in ledger.items():
-            for state in _STATES if tenant else ():
+            for state in STATES if tenant else ():
                 family.add_metric([tenant, state], counts.get(f"{state}_{kind}", 0))
         yield family

@@ -3,10 +3,10 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from runreel import otlp
 from runreel.collector import telemetry
@@ -17,8 +17,9 @@ from runreel.collector.logs import describe
 from runreel.collector.telemetry import Telemetry
 from runreel.collector.unusual import WRONG_PATH, Services, unusual
 from runreel.component import Exporter
-from runreel.errors import DecodeError, RetryableError
+from runreel.errors import DecodeError, PermanentError, RetryableError
 from runreel.spool import Spool
+from runreel.spool.quarantine import set_apart
 from runreel.values import DEFAULT_TENANT, RawBatch, Rejection, SplitBatch
 
 _HASH_INLINE_BYTES = 256 * 1024  # above it hashing would hold up the event loop noticeably
@@ -83,12 +84,28 @@ class Pipeline:
         exporters = next(iter(routes.values())).exporters if routes else {}
         self._forwarder = Forwarder(spool, self._committer, exporters, counts) if spool else None
         self._strayed: set[str] = set()
+        self._room: Callable[[], bool] = lambda: True
         self._in_flight: dict[bytes, asyncio.Task[tuple[Rejection, ...]]] = {}
 
     @property
     def signals(self) -> frozenset[otlp.Signal]:
         """The signals that have a pipeline."""
         return frozenset(self._routes)
+
+    def has_room_aside(self, room: Callable[[], bool]) -> None:
+        """Have `room` asked whether the quarantine takes more; where it does not, spans that belong there are rejected,
+        and batches that a store refuses stay in the spool's folder."""
+        self._room = self._committer.room = room
+
+    def store_again(self, batches: Sequence[SplitBatch]) -> Sequence[Exception | None]:
+        """Store what comes out of the quarantine, durable on return; say of each batch what went wrong. Blocks; any
+        thread but the event loop's."""
+        waits: list[Future[Any]]
+        if self._spool is not None:
+            waits = [self._spool.append(batch, again=True) for batch in batches]
+        else:
+            waits = [self._committer.submit(batch, self._exporters(), 0) for batch in batches]
+        return [_outcome(wait) for wait in waits]
 
     async def start(self) -> None:
         """Start exporters, each once, then the writer. Raises StoreError where the spool cannot be used."""
@@ -167,13 +184,14 @@ class Pipeline:
             self._count(batch)
             return batch.rejected
 
-    def _take(self, request: Request, lease: Lease) -> "tuple[SplitBatch, Future[None] | None]":
+    def _take(self, request: Request, lease: Lease) -> "tuple[SplitBatch, Future[Any] | None]":
         """Process a request and hand it on; in a worker thread. The future is done once it is durable."""
         batch, exporters = self._process(request, lease)
         if self._spool is not None:
             # Also where nothing of it was taken: what was rejected is counted from the spool, too.
-            return batch, self._spool.append(batch) if batch.rows or batch.logs or batch.rejected else None
-        if not (batch.rows or batch.logs):
+            something = batch.rows or batch.logs or batch.rejected or batch.quarantined
+            return batch, self._spool.append(batch) if something else None
+        if not (batch.rows or batch.logs or batch.quarantined):
             return batch, None
         return batch, self._committer.submit(batch, exporters, len(request.body))
 
@@ -222,10 +240,17 @@ class Pipeline:
             spans = tuple(replace(span, marks=(*span.marks, WRONG_PATH)) for span in raw.spans)
             logs = tuple(replace(log, marks=(*log.marks, WRONG_PATH)) for log in raw.logs)
             raw = replace(raw, spans=spans, logs=logs)
-        return self._routes[signal].chain.process(raw)
+        batch = set_apart(self._routes[signal].chain.process(raw))
+        if batch.quarantined and not self._room():
+            full = Rejection(
+                "span", "quarantine_full", "the quarantine is full: `runreel quarantine` releases and drops"
+            )
+            return replace(batch, quarantined=(), rejected=(*batch.rejected, *(full,) * len(batch.quarantined)))
+        return batch
 
     def _count(self, batch: SplitBatch) -> None:
-        self._counts.add(telemetry.ACCEPTED_SPANS, len(batch.rows))
+        self._counts.add(telemetry.ACCEPTED_SPANS, len(batch.rows) + len(batch.quarantined))
+        self._counts.quarantined(batch.quarantined)
         self._counts.add(telemetry.ACCEPTED_LOGS, len(batch.logs))
         for rejection in batch.rejected:
             self._counts.add(telemetry.REJECTED, signal=rejection.signal, reason=rejection.reason)
@@ -256,8 +281,16 @@ def _together(found: Sequence[SplitBatch]) -> SplitBatch:
             (*first.parts, *one.parts),
             (*first.rejected, *one.rejected),
             (*first.sealed, *one.sealed),
+            (*first.quarantined, *one.quarantined),
         )
     return first
+
+
+def _outcome(wait: "Future[Any]") -> Exception | None:
+    error = wait.exception()
+    if error is None and wait.result():  # of the records that the batch is, some are in quarantine again
+        return PermanentError(wait.result()[0].reason)
+    return error if isinstance(error, Exception) or error is None else RetryableError("cancelled: send again")
 
 
 def _digest(name: bytes, body: bytes) -> bytes:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from runreel import otlp
-from runreel.collector import ports
+from runreel.collector import ports, quarantine
 from runreel.collector.admission import Admission
 from runreel.collector.api import ReadApi
 from runreel.collector.auth import BearerTokens
@@ -27,6 +27,7 @@ from runreel.collector.goldens import Goldens
 from runreel.collector.health import Health
 from runreel.collector.http import HttpServer
 from runreel.collector.pipeline import Pipeline, Route
+from runreel.collector.quarantine import Keeper, QuarantineApi
 from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.otlp_http import OtlpHttp
 from runreel.collector.run_list import RunList
@@ -34,6 +35,7 @@ from runreel.collector.settings import (
     MIB,
     AuthConfig,
     BearerTokenAuthConfig,
+    ClickHouseConfig,
     HealthCheckConfig,
     OtlpConfig,
     ReadApiConfig,
@@ -49,6 +51,7 @@ from runreel.runs import discovery
 from runreel.runs.discovery import Collector
 from runreel.runs.load import StoreRuns
 from runreel.spool import Spool
+from runreel.spool.custody import Custody
 from runreel.storage import RunStore
 
 _READ_API = "read_api"
@@ -120,15 +123,24 @@ class Service:
         runs = Settled(parts.runs, self.spool) if self.spool else parts.runs
 
         self._keep_run_list(parts)
+        aside = self._keep_quarantine(parts, pipeline)
         token = secrets.token_urlsafe(32)
-        reading = ReadApi(runs, token, redact=parts.redact, flag=Flags(runs, pipeline).add, goldens=_goldens(parts))
+        reading = ReadApi(
+            runs,
+            token,
+            redact=parts.redact,
+            flag=Flags(runs, pipeline).add,
+            goldens=_goldens(parts),
+            more=QuarantineApi(aside[1], self.counts).routes if aside else (),
+        )
         api = await self._serve(reading, taken[_READ_API])
         self._stack.push_async_callback(api.stop)
+        keeper = aside[0] if aside else None
         if _METRICS in taken:
             from runreel.collector.metrics import Metrics
 
             self.metrics_at = ports.address(taken[_METRICS])
-            metrics = await self._serve(Metrics(self.counts, self.spool), taken[_METRICS])
+            metrics = await self._serve(Metrics(self.counts, self.spool, keeper), taken[_METRICS])
             self._stack.push_async_callback(metrics.stop)
         receivers = await self._start_receivers(pipeline, taken)
         collector = Collector(
@@ -140,7 +152,7 @@ class Service:
             token=token,
         )
         reading.otlp_http = collector.otlp_http
-        reading.watch = watch = Watch(next(iter(parts.routes.values())).exporters, self.spool)
+        reading.watch = watch = Watch(next(iter(parts.routes.values())).exporters, self.spool, keeper=keeper)
         discovery.write(self._home, collector)
         self._stack.callback(discovery.remove, self._home, collector.pid)
         for health in self._health:
@@ -218,6 +230,15 @@ class Service:
                 kept = RunList(runs, extension.interval_s, tell=tell)
                 kept.start()
                 self._stack.push_async_callback(asyncio.to_thread, kept.stop)
+
+    def _keep_quarantine(self, parts: Parts, pipeline: Pipeline) -> tuple[Keeper, Custody] | None:
+        """Start what keeps the quarantine, where a store has one."""
+        exporters = next(iter(parts.routes.values())).exporters
+        settings = next((one for one in self._config.exporters.values() if isinstance(one, ClickHouseConfig)), None)
+        started = quarantine.start(exporters, pipeline, self.counts, settings or ClickHouseConfig(), self.spool)
+        if started is not None:
+            self._stack.push_async_callback(asyncio.to_thread, started[0].stop)
+        return started
 
     def _receivers(self) -> dict[str, OtlpConfig]:
         """Return the receivers that a pipeline names."""

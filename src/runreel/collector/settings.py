@@ -230,7 +230,7 @@ class BasePathConfig(Strict):
 def _required(value: dict[str, str]) -> dict[str, str]:
     identity = (*required.OF_EVERY_SPAN, *required.OF_AGENTS)
     for name, action in value.items():
-        if name in required.CONTENT and action == "reject":
+        if name in required.CONTENT and action != "flag":
             raise ValueError(f"{name} is content, which may come after its span: it can only be flagged")
         if name not in (*identity, *required.CONTENT):
             raise ValueError(f"{name!r} is no field that can be required: {', '.join((*identity, *required.CONTENT))}")
@@ -241,7 +241,7 @@ class SchemaConfig(Strict):
     """The processor `schema`."""
 
     external_base_paths: Annotated[tuple[BasePathConfig, ...], BeforeValidator(as_tuple)] = ()
-    required_fields: dict[str, Annotated[dict[str, Literal["reject", "flag"]], AfterValidator(_required)]] = Field(
+    required_fields: dict[str, Annotated[dict[str, required.Action], AfterValidator(_required)]] = Field(
         default_factory=dict
     )
 
@@ -291,12 +291,14 @@ class ClickHouseConfig(Strict):
     cluster_name: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")
     ca_file: str | None = None
     timeout_s: float = Field(default=60.0, gt=0, le=3600)
+    quarantine_days: float = Field(default=30.0, gt=0, le=3650)
+    quarantine_limit_mib: int = Field(default=1024, ge=1, le=1024 * 1024)
 
     @model_validator(mode="after")
     def _check(self) -> "ClickHouseConfig":
         if self.endpoint and self.path:
             raise ValueError("write path for the embedded engine or endpoint for a server, not both")
-        of_a_server = self.model_fields_set - {"path", "endpoint"}
+        of_a_server = self.model_fields_set - {"path", "endpoint", "quarantine_days", "quarantine_limit_mib"}
         if of_a_server and not self.endpoint:
             raise ValueError(f"{min(of_a_server)} belongs to a server: write its endpoint, too")
         return self

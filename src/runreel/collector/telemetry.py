@@ -5,13 +5,17 @@ Every name is here and in docs/configuration.md. Names follow the OpenTelemetry 
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from runreel.values import Quarantined
 
 REQUESTS = "runreel_requests"
 ACCEPTED_SPANS = "receiver_accepted_spans"
 ACCEPTED_LOGS = "receiver_accepted_log_records"
 REFUSED = "runreel_refused_requests"
 REJECTED = "runreel_rejected_items"
+QUARANTINED = "runreel_quarantined_items"
+UNQUARANTINED = "runreel_quarantine_removed_items"
 UNUSUAL = "runreel_unusual_items"
 JOINED = "runreel_joined_requests"
 METRICS_DROPPED = "runreel_metrics_requests_dropped"
@@ -28,6 +32,8 @@ MEANINGS: Mapping[str, str] = {
     ACCEPTED_LOGS: "Log records taken",
     REFUSED: "Requests not taken, by reason",
     REJECTED: "Single spans and log records not taken, by reason; the rest of their request was",
+    QUARANTINED: "Spans and log records that were taken and are kept aside instead of stored, by reason",
+    UNQUARANTINED: "Spans and log records taken out of the quarantine, by what became of them",
     UNUSUAL: "Spans and log records that were taken and are out of the ordinary, by service and by what",
     JOINED: "Requests answered together with an equal one that was in flight",
     METRICS_DROPPED: "Requests with metrics, which are answered and dropped",
@@ -35,7 +41,7 @@ MEANINGS: Mapping[str, str] = {
     SENT_SPANS: "Spans that a store took",
     SENT_LOGS: "Log records that a store took",
     SEND_FAILED: "Batches that a store did not take, by exporter and kind (retryable, permanent, bug)",
-    SET_ASIDE: "Batches that no store will ever take; they are kept in the spool's folder refused",
+    SET_ASIDE: "Batches that no store takes, nor the quarantine; they are kept in the spool's folder refused",
     BUGS: "Errors that must not happen, by place; their requests were answered as retryable",
 }
 """What each counter counts, as docs/configuration.md and /metrics say it."""
@@ -59,6 +65,11 @@ class Telemetry:
         with self._lock:
             self._counts[key] += count
 
+    def quarantined(self, items: Iterable[Quarantined]) -> None:
+        """Count records that are kept aside."""
+        for one in items:
+            self.add(QUARANTINED, signal=one.kind, reason=reason(one.reason))
+
     def counts(self) -> Mapping[tuple[str, Labels], int]:
         """Return every counter by its name and sorted labels, sorted."""
         with self._lock:
@@ -75,3 +86,9 @@ class Telemetry:
         """Return the sum of a counter over all labels."""
         with self._lock:
             return sum(count for (counted, _), count in self._counts.items() if counted == name)
+
+
+def reason(text: str) -> str:
+    """Return why a record is in quarantine, as a label: what a store said may name an object, and is left out."""
+    kind, _, _ = text.partition(":")
+    return kind if kind == "refused" else text

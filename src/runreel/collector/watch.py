@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from runreel.collector.logs import describe
 from runreel.component import Exporter
@@ -15,6 +15,14 @@ FRESH_S = 10.0
 OK = "ok"
 
 
+class Aside(Protocol):
+    """Says how much is in quarantine."""
+
+    def document(self) -> dict[str, Any]:
+        """Return `full`, and the records and bytes of each tenant and reason."""
+        ...
+
+
 class Watch:
     """Looks at stores on demand. Thread-safe; one look at a time."""
 
@@ -23,7 +31,10 @@ class Watch:
         exporters: Mapping[str, Exporter],
         spool: Spool | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        keeper: "Aside | None" = None,
     ) -> None:
+        self._keeper = keeper
         self._exporters = exporters
         self._spool = spool
         self._clock = clock
@@ -46,13 +57,18 @@ class Watch:
         return all(state == OK for state in self.stores().values())
 
     def document(self) -> dict[str, Any]:
-        """Return stores, what waits in the spool, and the ledger by tenant."""
+        """Return stores, what waits in the spool, what is in quarantine, and the ledger by tenant."""
         found: dict[str, Any] = {"stores": dict(self.stores()), "spool": None, "ledger": {}}
         if self._spool is not None:
             batches, size = self._spool.waiting()
             found["spool"] = {"batches": batches, "bytes": size, "full": self._spool.full()}
             found["ledger"] = self._spool.counted()
+        found["quarantine"] = self.quarantine()
         return found
+
+    def quarantine(self) -> dict[str, Any] | None:
+        """Return how much is in quarantine at the last look; None where no store has one."""
+        return None if self._keeper is None else self._keeper.document()
 
 
 def _state(exporter: Exporter) -> str:

@@ -19,6 +19,7 @@ from runreel.errors import CorruptError
 from runreel.exporters import rows, tables
 from runreel.exporters.blobs import unpack
 from runreel.exporters.connection import Connection, new_token
+from runreel.exporters.quarantine import QuarantineTable
 from runreel.storage import BlobStore, CachedRun, KeptGolden, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
 
@@ -100,6 +101,7 @@ class ClickHouse:
         self._arrived_ns = 0
         self._known = _Memo(self._settings.memo_parts, self._settings.memo_s)
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self.quarantine = QuarantineTable(engine, clock)
 
     def start(self) -> None:
         """Do the first insert of the process, which costs most of a second, before anybody waits for it."""
@@ -143,6 +145,7 @@ class ClickHouse:
         self._engine.insert("callers", tables.caller_columns(batch.tenant, traces), token)
         self._engine.insert("traces", tables.trace_columns(batch.tenant, traces), token)
         self._engine.insert("spans", rows.span_columns(batch.rows, arrived), token)
+        self.quarantine.put(batch.quarantined)
         for sha256 in parts:
             self._known.add((batch.tenant, sha256))
 

@@ -24,6 +24,7 @@ _SHARD_BY = {
     "prices": "model",
     "ledger": "collector",
     "goldens": "run_id",
+    "quarantine": "id",
     "schema_version": "version",
 }
 

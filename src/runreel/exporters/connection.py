@@ -32,6 +32,8 @@ class Connection:
     """
 
     over_network = False
+    cluster = ""
+    """The cluster that the tables are spread over; empty where there is none."""
 
     def __init__(self, path: object) -> None:
         self.path = path
@@ -54,6 +56,11 @@ class Connection:
         else:
             return
         raise StoreError(f"{self.path}: {describe(failure)} while running {sql.split(maxsplit=1)[0]}")
+
+    def erase(self, table: str, where: str) -> None:
+        """Delete rows, bytes and all; waits for it. `where` holds no text of others. Raises StoreError."""
+        target = f"{table}_local ON CLUSTER `{self.cluster}`" if self.cluster else table
+        self.command(f"ALTER TABLE {schema.DATABASE}.{target} DELETE WHERE {where} SETTINGS mutations_sync = 2")
 
     def insert(self, table: str, columns: Mapping[str, Sequence[Any]], token: str) -> None:
         """Insert rows, durable on return.

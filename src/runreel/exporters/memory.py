@@ -6,13 +6,63 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from runreel.component import Fate, Kept
 from runreel.errors import CorruptError, NotFoundError
 from runreel.exporters import rows
 from runreel.storage import CachedRun, KeptGolden, StoredPart, Trace
-from runreel.values import LogEvent, Part, Payload, SpanRow, SplitBatch
+from runreel.values import LogEvent, Part, Payload, Quarantined, SpanRow, SplitBatch
 
 _NO_TIME = 2**64 - 1
 Key = tuple[str, str]
+
+
+class MemoryQuarantine:
+    """A Quarantine in memory. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._held: dict[Key, Quarantined] = {}
+
+    def put(self, items: Sequence[Quarantined]) -> None:
+        """Keep items."""
+        with self._lock:
+            for one in items:
+                before = self._held.get((one.tenant, one.id))
+                at = max(self._clock(), before.arrived_ns + 1 if before else 0)
+                self._held[one.tenant, one.id] = replace(one, arrived_ns=at)
+
+    def items(self, tenant: str, *, limit: int = 0) -> Sequence[Quarantined]:
+        """Return what is kept, newest first, without the records."""
+        found = [replace(one, record=b"") for (owner, _), one in self._held.items() if owner == tenant]
+        found.sort(key=lambda one: (-one.arrived_ns, one.id))
+        return found[: limit or None]
+
+    def get(self, tenant: str, ids: Sequence[str]) -> Sequence[Quarantined]:
+        """Return these, with their records."""
+        found = [self._held[tenant, id_] for id_ in ids if (tenant, id_) in self._held]
+        return sorted(found, key=lambda one: (-one.arrived_ns, one.id))
+
+    def remove(self, items: Sequence[Quarantined], fate: Fate) -> None:  # noqa: ARG002  nobody asks memory for it
+        """Take these out for good."""
+        with self._lock:
+            for one in items:
+                held = self._held.get((one.tenant, one.id))
+                if held is not None and held.arrived_ns == one.arrived_ns:
+                    del self._held[one.tenant, one.id]
+
+    def kept(self) -> Mapping[tuple[str, str], Kept]:
+        """Return how much is kept, by tenant and reason."""
+        found: dict[tuple[str, str], Kept] = {}
+        for one in self._held.values():
+            before = found.get((one.tenant, one.reason), Kept(0, 0))
+            found[one.tenant, one.reason] = Kept(before.items + 1, before.bytes + one.size)
+        return dict(sorted(found.items()))
+
+    def expired(self, before_ns: int, *, limit: int) -> Sequence[Quarantined]:
+        """Return what was put there before a time, of every tenant, the oldest first."""
+        found = [replace(one, record=b"") for one in self._held.values() if one.arrived_ns < before_ns]
+        return sorted(found, key=lambda one: one.arrived_ns)[:limit]
 
 
 class Memory:
@@ -35,12 +85,14 @@ class Memory:
         self._cached: dict[Key, CachedRun] = {}
         self._goldens: dict[tuple[str, str, str], KeptGolden] = {}
         self._calls: set[tuple[str, str, str, str, int]] = set()
+        self.quarantine = MemoryQuarantine(clock)
 
     def start(self) -> None:
         """Nothing to open."""
 
     def export(self, batch: SplitBatch) -> None:
         """Keep a batch."""
+        self.quarantine.put(batch.quarantined)
         with self._lock:
             self._arrived_ns = max(self._arrived_ns + 1, self._clock())
             for part in batch.parts:

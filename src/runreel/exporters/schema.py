@@ -138,6 +138,9 @@ TYPES: Mapping[str, Mapping[str, str]] = {
         "output_per_million": "Float64",
         "currency": "LowCardinality(String)",
     },
+    "quarantine": dict.fromkeys(("tenant", "state", "kind", "reason", "service"), "LowCardinality(String)")
+    | dict.fromkeys(("id", "trace_id", "span_id", "name", "record"), "String")
+    | dict.fromkeys(("size", "arrived_ns", "changed_ns"), "UInt64"),
     "run_names": {"tenant": "LowCardinality(String)", "run_id": "String", "trace_id": "String"},
     "runs": dict.fromkeys(
         ("tenant", "derivation", "agent_id", "outcome", "replayable", "env"), "LowCardinality(String)"

@@ -39,6 +39,7 @@ class Server(Connection):
 
     def __init__(self, settings: ServerSettings) -> None:
         super().__init__(settings.endpoint)
+        self.cluster = settings.cluster_name
 
     @classmethod
     def connect(cls, settings: ServerSettings) -> "Server":

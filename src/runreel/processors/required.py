@@ -1,4 +1,4 @@
-"""Which identity fields spans must have, by tenant: without one a span is refused, or marked."""
+"""Which identity fields spans must have, by tenant: without one a span is refused, kept aside, or marked."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
@@ -7,7 +7,7 @@ from runreel.semconv.reading import dialect_of, scalar
 from runreel.semconv.view import View
 from runreel.values import Facts, Span
 
-Action = Literal["reject", "flag"]
+Action = Literal["reject", "quarantine", "flag"]
 Policy = Mapping[str, Action]
 Policies = Mapping[str, Policy]
 """Tenant, or `*` for those without a policy of their own, to its fields."""
@@ -23,6 +23,8 @@ OF_EVERY_SPAN: Final = (
 """On the span or its resource."""
 OF_AGENTS: Final = ("gen_ai.agent.name", "gen_ai.agent.id", "gen_ai.agent.version", "gen_ai.conversation.id")
 """On spans that call an agent, and on those of agents that begin a trace."""
+QUARANTINE: Final = "quarantine:"
+"""Begins the mark of a span that is to be kept aside instead of stored; the reason follows."""
 CONTENT: Final = ("input", "output", "tool_definitions")
 """Judged when the run is assembled, since content may come later and elsewhere: each that is missing is a gap."""
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from runreel.processors.external import Fetch, fill_in
-from runreel.processors.required import Policies, missing, policy_of
+from runreel.processors.required import QUARANTINE, Policies, missing, policy_of
 from runreel.semconv.recognise import recognise
 from runreel.semconv.unusual import log_marks, marks
 from runreel.values import Facts, LogEvent, RawBatch, Rejection, Span
@@ -31,7 +31,7 @@ class Schema:
 
     def process(self, batch: RawBatch) -> RawBatch:
         """Return the batch with one Facts a span. Spans with an invalid id, or without a field that they must have,
-        become rejections; what is unusual about the others is marked."""
+        become rejections; what is unusual about the others is marked, and which are to be kept aside."""
         if self._fetch is not None:
             batch = fill_in(batch, self._fetch)
         policy = policy_of(self._required, batch.tenant)
@@ -48,7 +48,11 @@ class Schema:
             if refused is not None:
                 rejected.append(Rejection("span", f"missing_field:{refused}", "required by the collector's settings"))
                 continue
-            spans.append(_marked(span, known, [f"missing_field:{field}" for field in lacking]))
+            apart = next((field for field, action in lacking.items() if action == "quarantine"), None)
+            more = [f"missing_field:{field}" for field in lacking if field != apart]
+            # The one that it is kept aside for says so: after redaction it leaves the batch (spool/quarantine.py).
+            more += [] if apart is None else [f"{QUARANTINE}missing_field:{apart}"]
+            spans.append(_marked(span, known, more))
             facts.append(known)
         logs = tuple(map(_marked_log, batch.logs))
         return replace(batch, spans=tuple(spans), logs=logs, facts=tuple(facts), rejected=tuple(rejected))

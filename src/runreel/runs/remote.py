@@ -101,6 +101,11 @@ class RemoteRuns:
         except (ValueError, TypeError):
             raise self._another_version() from None
 
+    def asked(self, path: str, field: str = "", body: Mapping[str, Any] | None = None) -> Any:
+        """Return what a path answers, or one field of it. Raises as every method."""
+        answer = self._bytes(path, None if body is None else json.dumps(body).encode())
+        return self._field(answer, field) if field else self._document(answer)
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -108,6 +113,12 @@ class RemoteRuns:
         try:
             return json.loads(answer)[name]
         except (ValueError, KeyError, TypeError):
+            raise self._another_version() from None
+
+    def _document(self, answer: bytes) -> Any:
+        try:
+            return json.loads(answer)
+        except ValueError:
             raise self._another_version() from None
 
     def _another_version(self) -> StoreError:

@@ -1,7 +1,7 @@
 """Split batches as bytes and back, for the spool: exact, and readable by nothing but data (no code is ever loaded).
 
 A record is a typed JSON text (tables of scopes and resources, rows that name them by place, payloads, and the lengths
-of the parts) after its own length, then the bytes of the parts, then those of sealed values.
+of the parts) after its own length, then the bytes of the parts, those of sealed values and of what is quarantined.
 """
 
 import struct
@@ -15,6 +15,7 @@ from runreel.values import (
     LogEvent,
     Part,
     Payload,
+    Quarantined,
     Ref,
     Rejection,
     Resource,
@@ -66,9 +67,13 @@ def encode(batch: SplitBatch) -> bytes:
         "parts": tuple((part.sha256, part.media_type, len(part.data)) for part in batch.parts),
         "rejected": tuple(pack(rejection) for rejection in batch.rejected),
         "sealed": tuple({**pack(one, frozenset({"tenant", "body"})), "size": len(one.body)} for one in batch.sealed),
+        "quarantined": tuple(
+            {**pack(one, frozenset({"tenant", "record"})), "size": len(one.record)} for one in batch.quarantined
+        ),
     }
     text = dumps(head).encode("utf-8", "surrogatepass")
     bodies = [part.data for part in batch.parts] + [one.body for one in batch.sealed]
+    bodies += [one.record for one in batch.quarantined]
     return b"".join([_LENGTH.pack(len(text)), text, *bodies])
 
 
@@ -96,6 +101,11 @@ def decode(record: bytes) -> SplitBatch:
         parts=parts,
         rejected=tuple(unpack(Rejection, rejection) for rejection in head["rejected"]),
         sealed=tuple(_sealed(tenant, one, bodies) for one in head["sealed"]),
+        # Not in records that an earlier version wrote.
+        quarantined=tuple(
+            unpack(Quarantined, one, tenant=tenant, record=bodies.take(one["size"]))
+            for one in head.get("quarantined", ())
+        ),
     )
 
 

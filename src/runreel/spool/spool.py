@@ -13,17 +13,18 @@ import secrets
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from runreel.disk import flush_folder
 from runreel.errors import PermanentError, RetryableError, StoreError
 from runreel.spool import ledger as ledgers
 from runreel.spool import records, segments
 from runreel.spool.ledger import Cursor, Ledger, Tally
-from runreel.values import SplitBatch
+from runreel.values import Quarantined, SplitBatch
 
 LIMIT_BYTES = 2 << 30
 SEGMENT_BYTES = 64 << 20
@@ -101,10 +102,10 @@ class Spool:
 
     # --- appending ----------------------------------------------------------------------------------------------------
 
-    def append(self, batch: SplitBatch) -> "Future[None]":
+    def append(self, batch: SplitBatch, *, again: bool = False) -> "Future[None]":
         """Write a batch; the future is done once it is on the disk, or holds a RetryableError. Encodes in the caller's
-        thread."""
-        tally = Tally.of(batch)
+        thread. `again`: it comes out of the quarantine, and was acknowledged before."""
+        tally = Tally.of(batch, again=again)
         asked = _Append(tally, segments.frame(tally, records.encode(batch)), batch)
         with self._changed:
             # One that is larger than the limit must go through some time.
@@ -229,9 +230,15 @@ class Spool:
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise PermanentError(f"a record of the spool cannot be read ({type(error).__name__})") from None
 
-    def finish(self, entries: Sequence[Entry], refused: Iterable[Entry] = ()) -> None:
+    def finish(
+        self,
+        entries: Sequence[Entry],
+        refused: Iterable[Entry] = (),
+        quarantined: Mapping[Entry, Sequence[Quarantined]] = MappingProxyType({}),
+    ) -> None:
         """Say that the entries at the front are done: stored, but for those that were refused for good, which are set
-        aside in the folder `refused`. Raises OSError where they cannot be set aside: then nothing is done."""
+        aside in the folder `refused`, and for records that stores put into their quarantine. Raises OSError where they
+        cannot be set aside: then nothing is done."""
         away = set(refused)
         for entry in away:
             self._set_aside(entry.segment, entry.offset, entry.size, REFUSED)
@@ -241,7 +248,7 @@ class Spool:
                 assert first is entry
                 self._held_bytes -= entry.size
                 self._memory_bytes -= entry.size if entry.batch is not None else 0
-                self.ledger.done(entry.tally, "refused" if entry in away else "stored")
+                self.ledger.done(entry.tally, None if entry in away else quarantined.get(entry, ()))
             self._write_down()
             self._finished += len(entries)
             self._hurried = self._hurried and bool(self._waiting)
@@ -305,6 +312,8 @@ class Spool:
     def _cursor(self) -> Cursor:
         if self._waiting:
             return Cursor(self._waiting[0].segment, self._waiting[0].offset)
+        if self._file is None:  # nothing was appended since it was opened: what it found is done, and the next is new
+            return Cursor(self._segment + 1, 0)
         return Cursor(self._segment, self._offset)
 
     # --- recovering ---------------------------------------------------------------------------------------------------
@@ -332,12 +341,7 @@ class Spool:
                     self._damaged(number, found)
         if cursor.segment > self._segment:
             self._segment = cursor.segment
-        ledgers.write(self.folder, self._cursor_after_recovery(), self.ledger, flush=True)
-
-    def _cursor_after_recovery(self) -> Cursor:
-        if self._waiting:
-            return Cursor(self._waiting[0].segment, self._waiting[0].offset)
-        return Cursor(self._segment + 1, 0)
+        ledgers.write(self.folder, self._cursor(), self.ledger, flush=True)
 
     def _damaged(self, number: int, found: segments.Found) -> None:
         """Set a stretch aside that is no record: torn by a crash before it was acknowledged, or damaged since."""
