@@ -149,6 +149,8 @@ def step_line(run: Run, step: Step) -> Text:
         line.append(f"  {_brief_ref(run, step.input)} → {_brief_ref(run, step.output)}")
     elif step.kind == "llm":
         line.append(f"  {_llm(run, step)}")
+    elif step.kind == "memory":
+        line.append(f"  {one_line(str(step.fields.get('key') or step.fields.get('op') or ''), 60)}")
     elif step.kind == "decision":
         line.append(f"  {one_line(str(step.fields.get('type') or ''), 20)} → {_brief_ref(run, step.output)}")
     if step.shadowed_by is not None:

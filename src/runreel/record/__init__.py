@@ -25,6 +25,7 @@ from runreel.record.calls import calling
 from runreel.record.contract import ContractError
 from runreel.record.handle import RunHandle, agent, run
 from runreel.record.losses import losses
+from runreel.record.sessions import mcp
 from runreel.record.setup import configure, flush
 from runreel.record.together import carrier, carry, environment, joined
 
@@ -42,6 +43,7 @@ __all__ = [
     "flush",
     "joined",
     "losses",
+    "mcp",
     "memory",
     "model",
     "prompt",

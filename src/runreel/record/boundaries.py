@@ -14,7 +14,7 @@ from runreel.record.calls import bounded, tracer, wrapped
 from runreel.record.contract import contract as contract_of
 from runreel.record.convert import plain
 from runreel.record.losses import safely
-from runreel.record.said import FLAGS, PROMPTS, Declared
+from runreel.record.said import FLAGS, PROMPTS, SESSIONS, Declared
 from runreel.record.strip import to_json
 from runreel.semconv import keys
 from runreel.semconv.secrets import strip_secrets
@@ -133,11 +133,12 @@ def memory(store: str, *, op: MemoryOp = "search", key: str = "") -> Callable[[F
         op: What the function does to it. `search` is any read.
         key: The parameter that says which record.
 
-    Raises ValueError for an operation that is not known, and for the stores `flags` and `prompts`, which are ours.
+    Raises ValueError for an operation that is not known, and for the stores `flags`, `prompts` and `mcp`, which are
+    ours.
     """
     if op not in _OPS:
         raise ValueError(f"{op!r} is nothing that is done to a memory: it is one of {', '.join(_OPS)}")
-    if store in (FLAGS, PROMPTS):
+    if store in (FLAGS, PROMPTS, SESSIONS):
         raise ValueError(f"{store!r} is the recorder's own: give the memory another name")
 
     def decorate(function: F) -> F:

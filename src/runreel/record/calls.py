@@ -83,6 +83,16 @@ def wrapped(function: Callable[..., Any], what: Declared, stand_in: Callable[...
     return _sort(function)(stand_in or function, what, _return_hint(function))
 
 
+def observed(function: Callable[..., Any], what: Declared) -> Callable[..., Any]:
+    """Return an async function whose calls are recorded, and made in a replay, too: something below it answers them."""
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        with _Call.started(what, args, kwargs) as step, _current(step.span):
+            return step.returned(await function(*args, **kwargs))
+
+    return call
+
+
 def _sort(function: Callable[..., Any]) -> _Wrap:
     if inspect.isasyncgenfunction(function):
         return _async_generator

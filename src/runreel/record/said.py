@@ -23,6 +23,7 @@ Passed = tuple[dict[str, Value], tuple[str, ...]]  # arguments by name, types of
 
 FLAGS: Final = "flags"
 PROMPTS: Final = "prompts"
+SESSIONS: Final = "mcp"
 _QUERY_NAMES: Final = ("query", "question", "text", "q")
 _TOP_K_NAMES: Final = ("top_k", "k", "limit")
 _MESSAGES_NAMES: Final = ("messages", "prompt", "input")

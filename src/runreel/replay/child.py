@@ -71,7 +71,7 @@ class Child:
         # A tool that a model asked for and whose result is not recorded: where it is found, calling it is a finding.
         self._asked_for: frozenset[str] = frozenset(plan.head.get("asked_for", ()))
         self._kinds: dict[str, Kind] = {**dict.fromkeys(self._asked_for, "tool"), **plan.get("names")}
-        self._facts: dict[str, Any] = {"tools": plan.get("tools", ()), "own": plan.get("own", ())}
+        self._facts: dict[str, Any] = dict(plan.get("mcp", {}))
         self._swapper = swapping.Swapper(self._kinds)
 
     def run(self) -> int:
@@ -140,7 +140,7 @@ class Child:
         self._swapper.targets = targets
         self._swapper.packages = (str(Path(place.file).resolve().parent),)
         wanted = [name for name in self._kinds if name not in targets]
-        every = {*wanted, *(one["name"] for one in self._facts["tools"])}
+        every = {*wanted, *(one["name"] for one in self._facts.get("tools", ()))}
         found = finding.find(place, every, packages=self._swapper.packages)
         served = [name for name, framework in self._plan.get("frameworks", {}).items() if framework == "MCP"]
         self._facts["own"] = found.of_agent(every, served)
@@ -283,7 +283,7 @@ def _several(name: str, places: Sequence[finding.Place]) -> str:
     )
 
 
-_SHARED = ("names", "asked_for", "targets", "tools", "seed", "run_id", "of", "run_seed")
+_SHARED = ("names", "asked_for", "targets", "mcp", "seed", "run_id", "of", "run_seed")
 """What of the plan a program that the agent starts is given, too."""
 
 _ERRORS = {

@@ -194,7 +194,7 @@ def _plan(
             (one.name, one.instrumentation) for one in arranged.entries if one.kind in ("tool", "retrieval")
         ),
         "targets": dict(targets),
-        "tools": adapters.definitions(arranged.entries),
+        "mcp": adapters.mcp_facts(arranged.entries),
         "start_ns": run.started_ns,
         "seed": hashlib.sha256(run.run_id.encode()).hexdigest(),
         "run_id": str(uuid.uuid4()),

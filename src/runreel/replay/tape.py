@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from runreel.canonical import SCHEME, make_ref
 from runreel.errors import RefusedError
 from runreel.record.convert import rebuild
-from runreel.record.said import FLAGS, PROMPTS
+from runreel.record.said import FLAGS, PROMPTS, SESSIONS
 from runreel.replay.spellings import Spellings
 from runreel.replay.stacks import causes_in
 from runreel.replay.strands import untangled
@@ -32,7 +32,7 @@ class Tape:
     def named(self) -> Mapping[str, Kind]:
         """Return the names that need a function to answer for, with their kind.
 
-        Flags and prompts need none: whoever asks the recorder for one is answered.
+        Flags and prompts need none, and neither does what MCP sessions ask: whoever asks for one is answered.
         """
         wanted = [entry for entry in self.entries if entry.kind in ("tool", "retrieval", "memory")]
         return {entry.name: entry.kind for entry in wanted if (entry.kind, entry.name) not in _OF_THE_RECORDER}
@@ -48,13 +48,13 @@ class Tape:
         return frozenset(name for name in names if isinstance(name, str) and name and name not in self.named())
 
 
-_OF_THE_RECORDER = {("memory", FLAGS), ("memory", PROMPTS)}
+_OF_THE_RECORDER = {("memory", FLAGS), ("memory", PROMPTS), ("memory", SESSIONS)}
 
 
 def build(run: Run) -> Tape:
     """Arrange a run for frozen replay. Raises RefusedError where it lacks what that needs, with the list of gaps."""
     steps = [step for step in run.steps if step.shadowed_by is None]
-    below = _below_answered(steps)
+    below = _below_answered(run.steps)
     told = [step for step in steps if step.kind in KINDS and step.seq not in below]
     require_answerable(run, told)
     require_replayable(run, below)
@@ -122,7 +122,8 @@ def _is_recorders(step: Step) -> bool:
 
 
 def _below_answered(steps: Sequence[Step]) -> set[int]:
-    """Return the seqs of steps that happened inside a recorded tool, retrieval or memory."""
+    """Return the seqs of steps that happened inside a recorded tool, retrieval or memory, also behind another view of
+    its call: what a server did stands below its own span of it."""
     by_seq = {step.seq: step for step in steps}
     below: set[int] = set()
     for step in steps:
@@ -203,8 +204,14 @@ def _model_answer(step: Step, output: Value, spelt: Spellings) -> Answer:
 _OF_REQUEST = frozenset({"model_requested", "params", "tool_definitions", "stream"})
 
 
+_TOLD_OF_FAILURES = "gcp.vertex.agent"
+"""Its results are what the model was told, those of calls that it counts as failed, too: an error that a tool reported,
+or what an agent's callback made of one."""
+
+
 def _call_answer(step: Step, output: Value) -> Answer:
-    if step.error is not None:
+    told = output is not None and str(step.fields.get("instrumentation") or "").startswith(_TOLD_OF_FAILURES)
+    if step.error is not None and not told:
         causes = tuple(causes_in(step.error.stack))
         own = step.fields.get("replay")
         made_with = own.get("error.arguments") if isinstance(own, Mapping) else None

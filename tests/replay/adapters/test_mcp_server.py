@@ -4,8 +4,17 @@ import pytest
 
 from adapter_kit import Tape
 from runreel.errors import DivergedError
+from runreel.record import sessions
 from runreel.replay.adapters import Answers
-from runreel.replay.adapters.mcp_server import Listing, ProtocolError, Server, definitions, recorded_name, result_of
+from runreel.replay.adapters.mcp_server import (
+    Listing,
+    ProtocolError,
+    Server,
+    definitions,
+    facts,
+    recorded_name,
+    result_of,
+)
 from runreel.replay.boundaries.functions import FailedError
 from runreel.replay.values import Entry, Returned
 
@@ -20,9 +29,10 @@ TIME = {"name": "time", "inputSchema": {"type": "object"}}
 class World:
     """A record with these tools, and the server that answers from it."""
 
-    def __init__(self, *tools, own=(), **kinds):
+    def __init__(self, *tools, own=(), requests=(), **kinds):
         self.tape, self.told = Tape(), []
-        self.answers = Answers(kinds, self.tape, {"tools": tools, "own": own}, self.told.append)
+        facts = {"tools": tools, "own": own, "requests": requests}
+        self.answers = Answers(kinds, self.tape, facts, self.told.append)
         self.listing = Listing(self.answers)
 
     def server(self, name="one"):
@@ -138,8 +148,51 @@ def test_what_the_record_does_not_hold_is_asked_for_all_the_same_and_the_report_
 
     with pytest.raises(DivergedError):
         world.server().reply("resources/read", {"uri": "file:///a", "_meta": {}})
-    assert world.tape.asked == [("memory", "mcp", {"op": "resources/read", "arguments": {"uri": "file:///a"}}, "")]
+    asked = {"op": "search", "arguments": {"request": "resources/read", "uri": "file:///a"}}
+    assert world.tape.asked == [("memory", "mcp", asked, "")]
     assert "resources/read of an MCP server is not in the record: call runreel.record.mcp()" in world.told[0]
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    """The recorder records the request that is being sent."""
+    monkeypatch.setattr(sessions, "is_recorded", lambda: True)
+
+
+@pytest.mark.usefixtures("recorder")
+def test_what_the_recorder_recorded_of_a_session_is_on_the_tape():
+    world = World(WEATHER, requests=["tools/list"])
+    world.tape.value = {"tools": ({"name": "time", "inputSchema": {"type": "object"}},)}
+
+    assert world.server().reply("tools/list", {"_meta": {"traceparent": "00"}}) == {"tools": [TIME]}
+    assert world.tape.asked == [("memory", "mcp", {"op": "search", "arguments": {"request": "tools/list"}}, "")]
+    assert world.told == []
+    assert world.server().reply("initialize", {})["serverInfo"]["name"] == "recorded"
+
+
+@pytest.mark.usefixtures("recorder")
+def test_a_recorded_error_of_a_list_is_one_of_the_protocol():
+    world = World(requests=["resources/list"])
+    world.tape.error = FailedError("mcp.shared.exceptions.MCPError", "Method not found")
+
+    with pytest.raises(ProtocolError, match="Method not found"):
+        world.server().reply("resources/list", {})
+
+
+def test_a_list_that_the_recorder_does_not_record_now_was_not_recorded_then():
+    world = World(WEATHER, requests=["tools/list"])
+
+    assert world.listed() == ["weather"]
+    assert world.tape.asked == []
+
+
+def test_a_record_says_which_requests_of_sessions_it_holds():
+    asked = {"op": "search", "arguments": {"request": "tools/list"}}
+    other = Entry(1, "memory", "profile", {"op": "search", "arguments": {"user": "u"}}, Returned(None), "key")
+
+    found = facts([Entry(0, "memory", "mcp", asked, Returned({}), "key"), other, model_call({"name": "a"})])
+
+    assert found == {"tools": [{"name": "a", "inputSchema": {"type": "object"}}], "requests": ["tools/list"]}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from runreel.record import sessions
 from runreel.record.convert import thaw
+from runreel.record.said import SESSIONS
 from runreel.replay.adapters.answers import Answers
 from runreel.replay.boundaries.functions import FailedError
 from runreel.replay.values import Entry
@@ -31,6 +33,19 @@ class ProtocolError(Exception):
 
     code: int
     message: str
+
+
+def facts(entries: Iterable[Entry]) -> dict[str, Any]:
+    """Return what a record holds for MCP sessions: the tools that models were told of, the methods that were recorded
+    of sessions."""
+    listed = tuple(entries)
+    asked = {_method(one) for one in listed if (one.kind, one.name) == ("memory", SESSIONS)}
+    return {"tools": definitions(listed), "requests": sorted(asked)}
+
+
+def _method(entry: Entry) -> str:
+    given = entry.request.get("arguments") if isinstance(entry.request, Mapping) else None
+    return str(given.get("request")) if isinstance(given, Mapping) else ""
 
 
 def definitions(entries: Iterable[Entry]) -> list[dict[str, Any]]:
@@ -114,6 +129,8 @@ class Server:
     def reply(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of a request. Raises ProtocolError for an error of the protocol, DivergedError for what was
         not recorded."""
+        if method in self.answers.facts.get("requests", ()) and method != sessions.CALL and sessions.is_recorded():
+            return self._held(method, params)
         if method == "initialize":
             return {
                 "protocolVersion": params.get("protocolVersion"),
@@ -122,31 +139,37 @@ class Server:
             }
         if method == "tools/list":
             return {"tools": self.listing.of(self.name)}
-        if method == "tools/call":
+        if method == sessions.CALL:
             return self._call(str(params.get("name")), params.get("arguments") or {})
         if method in ("ping", "logging/setLevel"):
             return {}
         if method == "server/discover":
             raise ProtocolError(METHOD_NOT_FOUND, "the record is answered in the older way")
         self.answers.tell(f"{method} of an MCP server is not in the record: {_RECORD_IT}")
-        return self._unrecorded(method, params)
+        return self._held(method, params)
 
-    def _unrecorded(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        arguments = {key: value for key, value in params.items() if key != "_meta"}
-        self.answers.ask("memory", "mcp", {"op": method, "arguments": arguments})
-        raise ProtocolError(METHOD_NOT_FOUND, f"{method} is not in the record")
+    def _held(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask for what the recorder recorded, or for what it would have."""
+        asked = {"op": "search", "arguments": sessions.request_of(method, params)}
+        try:
+            result = thaw(self.answers.ask_plainly("memory", SESSIONS, asked))
+        except FailedError as failed:
+            raise _of_protocol(failed) from failed
+        return result if isinstance(result, dict) else {}
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         recorded = recorded_name(name, self.answers.kinds)
         try:
             value = self.answers.ask_plainly("tool", recorded, arguments, defaults=self.listing.defaults(recorded))
         except FailedError as failed:
-            kind = failed.type.rpartition(".")[2]
-            if kind in _OF_PROTOCOL:
-                code = _CLOSED if "closed" in failed.message.lower() else INTERNAL_ERROR
-                raise ProtocolError(code, failed.message) from failed
-            return {"content": [_text(failed.message or kind)], "isError": True}
+            if failed.type.rpartition(".")[2] in _OF_PROTOCOL:
+                raise _of_protocol(failed) from failed
+            return {"content": [_text(failed.message or failed.type)], "isError": True}
         return result_of(value)
+
+
+def _of_protocol(failed: FailedError) -> ProtocolError:
+    return ProtocolError(_CLOSED if "closed" in failed.message.lower() else INTERNAL_ERROR, failed.message)
 
 
 def recorded_name(name: str, kinds: Mapping[str, str]) -> str:
