@@ -72,6 +72,15 @@ ADAPTERS: Final = (
         ("openinference.instrumentation.smolagents", "opentelemetry.instrumentation.genai.smolagents"),
         smolagents.install,
     ),
+    Adapter("Pydantic AI", "pydantic-ai-slim", (2, 68), (3,), ("pydantic-ai",), pydantic_ai.install),
+    Adapter(
+        "MCP",
+        "mcp",
+        (1, 30),
+        (3,),
+        ("mcp-python-sdk", "fastmcp", "opentelemetry.instrumentation.mcp", "openinference.instrumentation.mcp"),
+        mcp.install,
+    ),
 )
 
 
