@@ -60,10 +60,13 @@ class Case:
     @property
     def name(self) -> str:
         """Return what --only is matched with."""
-        return f"{self.packages} {self.agent} {self.instrumentation}"
+        return f"{self.packages} {self.script} {self.agent} {self.instrumentation}"
 
 
 SPAN, BOTH = {CONTENT: "SPAN_ONLY"}, {CONTENT: "SPAN_AND_EVENT"}
+TRUE = {CONTENT: "true"}
+LATEST = {"OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental"}
+ONE_RUN = {"OTEL_RESOURCE_ATTRIBUTES": "replay.run.id=one-run-of-three-processes"}
 LLMETRY = {"TRACELOOP_TRACE_CONTENT": "true"}
 _GENAI, _LLMETRY = ("--instrumentation", "genai"), ("--instrumentation", "openllmetry")
 _HANDOFF, _STREAM, _OPENAI = ("--scenario", "handoff"), ("--stream",), ("--also-openai",)
@@ -71,8 +74,26 @@ _BADARGS, _POLL, _FAILS = (("--scenario", name) for name in ("badargs", "poll", 
 _ALSO = ", and on the OpenAI SDK"
 _GRAPH, _RAG = ("langgraph", "langgraph_agent.py"), ("langgraph", "retrieval_agent.py")
 _AGENTS, _PYDANTIC = ("openai-agents", "openai_agents_agent.py"), ("pydantic-ai", "pydantic_ai_agent.py")
+_SDK, _CLAUDE = ("openai", "openai_agent.py"), ("anthropic", "anthropic_agent.py")
+_V2, _SDK_V2 = ("--instrumentation", "v2"), ("openai-v2", "openai_agent.py")
+_PROCESSES = ("openai", "multi_process_agent.py")
 
 CASES = (
+    Case("OpenAI SDK", "OpenTelemetry genai", *_SDK, _GENAI, SPAN),
+    Case("OpenAI SDK, streaming", "OpenTelemetry genai", *_SDK, (*_GENAI, *_STREAM), SPAN),
+    Case("OpenAI SDK", "OpenInference", *_SDK),
+    Case("OpenAI SDK, streaming", "OpenInference", *_SDK, _STREAM),
+    Case("OpenAI SDK, malformed arguments", "OpenInference", *_SDK, _BADARGS),
+    Case("OpenAI SDK", "OpenLLMetry", *_SDK, _LLMETRY, LLMETRY),
+    Case("OpenAI SDK, streaming", "OpenLLMetry", *_SDK, (*_LLMETRY, *_STREAM), LLMETRY),
+    Case("OpenAI SDK", "openai-v2 2.4b0", *_SDK_V2, _V2, TRUE),
+    Case("OpenAI SDK", "openai-v2 2.4b0, latest conventions", *_SDK_V2, _V2, LATEST | BOTH),
+    Case("OpenAI SDK, streaming", "openai-v2 2.4b0, latest conventions", *_SDK_V2, (*_V2, *_STREAM), LATEST | SPAN),
+    Case("OpenAI SDK, three processes, two traces", "OpenTelemetry genai", *_PROCESSES, _GENAI, SPAN | ONE_RUN),
+    Case("Anthropic SDK", "OpenTelemetry genai", *_CLAUDE, _GENAI, SPAN),
+    Case("Anthropic SDK, streaming", "OpenTelemetry genai", *_CLAUDE, (*_GENAI, *_STREAM), BOTH),
+    Case("Anthropic SDK", "OpenInference", *_CLAUDE),
+    Case("Anthropic SDK", "OpenLLMetry", *_CLAUDE, _LLMETRY, LLMETRY),
     Case("LangGraph", "OpenInference", *_GRAPH),
     Case("LangGraph, streaming", "OpenInference", *_GRAPH, _STREAM),
     Case("LangGraph", f"OpenInference{_ALSO}", *_GRAPH, _OPENAI),
@@ -187,6 +208,8 @@ class Bench:
         settings = {
             "OPENAI_BASE_URL": f"{self.model}/v1",
             "OPENAI_API_KEY": "no-key-needed",
+            "ANTHROPIC_BASE_URL": self.model,
+            "ANTHROPIC_API_KEY": "no-key-needed",
             "TOOL_CALLS": str(self.tool_calls),
             "OTEL_EXPORTER_OTLP_ENDPOINT": self.endpoint,
             "OTEL_EXPORTER_OTLP_INSECURE": "true",

@@ -1,8 +1,8 @@
-"""A scripted model server on loopback for the example agents: OpenAI chat and responses, plain and streaming.
+"""A scripted model server on loopback for the example agents: OpenAI chat and responses, Anthropic; streaming too.
 
     python model_server.py --port 0      prints the port that it took, then serves until it is killed
 
-The chat API is the one of `runreel demo`; the responses API is spoken here, with the same scenarios.
+The chat API is the one of `runreel demo`; the others answer with the same scenarios.
 """
 
 import argparse
@@ -10,6 +10,8 @@ import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
+
+import anthropic_api
 
 from runreel.demo import model_server
 from runreel.demo.model_server import CREATED, SNAPSHOTS, ModelServer, Scenarios, Turn
@@ -32,21 +34,27 @@ SCENARIOS: Scenarios = {
 
 
 class Handler(model_server._Handler):
-    """Answers requests to `/responses` as well."""
+    """Answers requests to `/responses` and `/messages` as well."""
 
     def do_POST(self) -> None:
         """Answer a request."""
-        if not self.path.partition("?")[0].endswith("/responses"):
+        api = self.path.partition("?")[0].rpartition("/")[2]
+        if api not in ("responses", "messages"):
             super().do_POST()
             return
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         with self.server.lock:
             self.server.bodies.append(body)
-        whole = response(body, turn_for(body, self.server.scenarios))
-        if body.get("stream"):
-            self._events(numbered(events(whole)), 0)
+        if api == "messages":
+            whole = anthropic_api.message(body, anthropic_api.turn_for(body, self.server.scenarios))
         else:
+            whole = response(body, turn_for(body, self.server.scenarios))
+        if not body.get("stream"):
             self._json(200, whole)
+        elif api == "messages":
+            self._stream([f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in anthropic_api.events(whole)])
+        else:
+            self._events(numbered(events(whole)), 0)
 
 
 class Server(ModelServer):

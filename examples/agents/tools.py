@@ -47,6 +47,24 @@ def poll_job(job_id: str) -> dict:
 
 
 TOOLS = [get_weather, lookup_customer, poll_job]
+BY_NAME = {one.__name__: one for one in TOOLS}
+
+
+def _schema(required: str, **more: object) -> dict:
+    return {"type": "object", "properties": {required: {"type": "string"}, **more}, "required": [required]}
+
+
+_UNITS = {"type": "string", "enum": ["metric", "imperial"]}
+_SCHEMAS = {
+    "get_weather": ("Current weather for a city.", _schema("city", units=_UNITS)),
+    "lookup_customer": ("Find a customer by email address.", _schema("email")),
+    "poll_job": ("Ask for the state of a background job.", _schema("job_id")),
+}
+OPENAI = [
+    {"type": "function", "function": {"name": name, "description": says, "parameters": schema}}
+    for name, (says, schema) in _SCHEMAS.items()
+]
+ANTHROPIC = [{"name": name, "description": says, "input_schema": schema} for name, (says, schema) in _SCHEMAS.items()]
 
 
 def prompt(scenario: str) -> str:

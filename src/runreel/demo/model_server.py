@@ -240,14 +240,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def _events(self, events: Sequence[dict[str, Any]], cut_after: int) -> None:
+        texts = [json.dumps(event, ensure_ascii=False) for event in events] + ["[DONE]"]
+        self._stream([f"data: {text}\n\n" for text in texts], cut_after)
+
+    def _stream(self, texts: Sequence[str], cut_after: int = 0) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        texts = [json.dumps(event, ensure_ascii=False) for event in events] + ["[DONE]"]
         try:
             for text in texts[: cut_after or None]:
-                data = f"data: {text}\n\n".encode()
+                data = text.encode()
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
                 self.wfile.flush()
             if cut_after:
