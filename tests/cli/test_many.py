@@ -5,12 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from golden_kit import BUG, FIX, edit, project, receipt_reel
 from runreel.cli import main
-from runreel.cli.many import query
+from runreel.cli.many import file_name, query
 from runreel.errors import UsageError
 
 RUNREEL = [sys.executable, "-m", "runreel"]
@@ -57,6 +58,81 @@ def test_the_table_as_json_says_the_same(folder):
     document = json.loads(out)
     assert document["counts"] == {"same": 1, "diverged": 0, "not_comparable": 0}
     assert [one["verdict"] for one in document["runs"]] == ["same"]
+    assert document["runs"][0]["not_stored"] == f"there is no store in {folder / 'home'} yet"
+
+
+def test_a_page_a_run_and_an_index_are_written_to_a_folder(folder):
+    (folder / "reels" / "two.reel").write_bytes(b"no reel")
+    edit(folder, (BUG, FIX))
+
+    out, _ = run(folder, "replay", "--all", "reels", "--html", "pages", "--json", status=2)
+
+    (diverged,) = [one for one in json.loads(out)["runs"] if one["verdict"] == "diverged"]
+    assert sorted(path.name for path in (folder / "pages").iterdir()) == sorted([diverged["page"], "index.html"])
+    index = (folder / "pages" / "index.html").read_text(encoding="utf-8")
+    assert f'href="{diverged["page"]}"' in index
+    assert "2 runs: 1 diverged, 1 not comparable" in index
+    assert "output_mismatch" in (folder / "pages" / diverged["page"]).read_text(encoding="utf-8")
+
+
+def test_pages_of_many_runs_need_a_folder_and_that_is_said_before_anything_runs(folder):
+    (folder / "page.html").write_text("mine")
+
+    _, err = run(folder, "replay", "--all", "reels", "--html", "page.html", status=64)
+
+    assert "with --all it names a folder" in err
+    assert (folder / "page.html").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("run_id", "name"),
+    [("7bbf8fe5-5c32", "7bbf8fe5-5c32.html"), ("../../etc/x", "etc-x-"), ("index", "index-"), ("\udce9", "-")],
+)
+def test_the_file_of_a_run_is_named_after_it_and_stays_in_the_folder(run_id, name):
+    found = file_name(run_id)
+
+    assert found.startswith(name)
+    assert Path(found).name == found
+    assert found not in ("index.html", ".html")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--all", "none"], 125, "no run matches --all none"),
+        (["--all", "agent=x"], 125, "no run matches --all agent=x"),
+        (["--all", "colour=red"], 64, "give NAME=VALUE"),
+        (["--all", "reels", "--timeout", "soon"], 64, "invalid float value"),
+        (["gone.reel"], 1, "no reel gone.reel"),
+        (["reels/one.reel", "--agent", "agent.py", "--tool", "refund=nowhere:refund"], 125, "unstubbed"),
+        (["reels/one.reel", "--html", "nowhere/page.html"], 64, "there is no nowhere"),
+        ([], 64, "the following arguments are required: RUN"),
+    ],
+)
+def test_a_program_that_reads_along_gets_a_document_on_every_exit_code(folder, words, code, said):
+    (folder / "none").mkdir()
+
+    out, err = run(folder, "replay", *words, "--json", status=code)
+
+    document = json.loads(out)
+    assert document["error"]["exit_code"] == code
+    assert said in document["error"]["message"]
+    assert said in err
+    assert document.get("verdict") == ("not_comparable" if code == 125 else None)
+
+
+def test_what_follows_the_dashes_asks_for_no_document(folder):
+    out, _ = run(folder, "replay", "gone.reel", "--", "--json", status=1)
+
+    assert out == ""
+
+
+def test_a_store_that_cannot_be_read_is_no_bad_commit(folder):
+    (folder / "home").write_text("no folder")
+
+    _, err = run(folder, "replay", "--all", "agent=x", status=125)
+
+    assert "nothing was compared: the data folder" in err
 
 
 def test_nothing_to_replay_is_not_comparable(folder):

@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import importlib
 import io
+import json
 import os
 import sys
 import traceback
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from runreel import __version__
-from runreel.errors import RunReelError
+from runreel.errors import RefusedError, RunReelError, UsageError
 from runreel.text import printable
 
 _BROKEN_PIPE = 141  # as a shell says it of other programs; 0 would make `replay | head` say that nothing diverged
@@ -33,6 +34,7 @@ COMMANDS = {
     "redact": ("runreel.cli.redact", "show what redaction leaves of a file, and which rule did what; stores nothing"),
     "vault": ("runreel.cli.vault", "make the vault's keys, open the value behind a token, and say who did"),
     "audit": ("runreel.cli.audit", "look for personal data and secrets in everything that is stored"),
+    "quarantine": ("runreel.cli.quarantine", "list what is kept aside instead of stored, and release or drop it"),
     "db": ("runreel.cli.db", "bring the tables of a ClickHouse server, or of the data folder, up to date"),
     "diff": ("runreel.cli.diff", "compare two runs, first divergence first"),
 }
@@ -42,12 +44,21 @@ COMMANDS = {
 PASSES_ON = {"golden", "replay"}
 
 
+class _WrongUsage(SystemExit):
+    """The end that argparse makes of a usage error, with what it says."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(UsageError.exit_code)
+        self.said = said
+
+
 class Parser(argparse.ArgumentParser):
     """argparse with our exit code for usage errors."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(64, f"{self.prog}: {message}\n")
+        print(f"{self.prog}: {message}", file=sys.stderr)
+        raise _WrongUsage(message)
 
 
 def parser(command: str | None) -> argparse.ArgumentParser:
@@ -65,9 +76,10 @@ def parser(command: str | None) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Errors are said on stderr, without a traceback."""
     _open_streams()
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
         try:
-            return _main(list(sys.argv[1:] if argv is None else argv))
+            return _main(words)
         finally:
             sys.stdout.flush()  # here, where a reader that is gone and a full disk can still be said
     except KeyboardInterrupt:
@@ -78,11 +90,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or type(error).__name__
-        return _failed(what)
+        return _failed(words, what)
     except Exception as error:  # noqa: BLE001  a bug: its message and its traceback may quote a run
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} at {frame.filename.rpartition('/')[2]}:{frame.lineno}, in {frame.name}"
-        return _failed(f"unexpected error, please report it: {place} (runreel {__version__})")
+        return _failed(words, f"unexpected error, please report it: {place} (runreel {__version__})")
 
 
 def _main(words: list[str]) -> int:
@@ -95,21 +107,38 @@ def _main(words: list[str]) -> int:
         args = parser(command).parse_args(words)
         args.rest = rest
         return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
+    except _WrongUsage as error:
+        _document(words, error.said, UsageError.exit_code)
+        raise
     except RunReelError as error:
         # It may name a step or a run: somebody else's text.
         print(f"runreel: {printable(str(error))}", file=sys.stderr)
-        return error.exit_code
+        return _document(words, str(error), error.exit_code)
     except ModuleNotFoundError as error:
         extra = _extra_of(error.name or "")
         wanted = f"runreel[{extra}]" if extra else "runreel"
-        print(f"runreel: this command needs the package {error.name!r}: pip install '{wanted}'", file=sys.stderr)
-        return 1
+        said = f"this command needs the package {error.name!r}: pip install '{wanted}'"
+        print(f"runreel: {said}", file=sys.stderr)
+        return _document(words, said, 1)
 
 
-def _failed(what: str) -> int:
+def _document(words: Sequence[str], said: str, code: int) -> int:
+    """Say an error as JSON too, where that was asked for: a program that reads along gets a document whatever happens.
+
+    Returns the exit code.
+    """
+    if "--json" in words[: words.index("--") if "--" in words else len(words)]:
+        verdict = {"verdict": "not_comparable"} if code == RefusedError.exit_code else {}
+        print(json.dumps(verdict | {"error": {"message": said, "exit_code": code}}))
+    return code
+
+
+def _failed(words: Sequence[str], what: str) -> int:
     """Say what failed; what still waits to be written would only fail again."""
     with contextlib.suppress(OSError):  # nowhere to say it
         print(f"runreel: {printable(what)}", file=sys.stderr)
+        _document(words, what, 1)
+        sys.stdout.flush()
     _give_up_output()
     return 1
 

@@ -45,6 +45,12 @@ def add_html(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--html", metavar="FILE", type=Path, help=text)
 
 
+def require_page(path: Path | None) -> None:
+    """Raise UsageError where a page cannot be written: before what takes long, not after it."""
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        raise UsageError(f"--html {path}: {'that is a folder' if path.is_dir() else f'there is no {path.parent}'}")
+
+
 def write_page(path: Path, page: str) -> None:
     """Write a page. Raises UsageError where that cannot be."""
     try:

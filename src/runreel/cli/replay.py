@@ -8,7 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,7 +76,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-store", action="store_true", help="do not keep what the agent records of itself while it is replayed"
     )
-    common.add_html(parser, "the replay beside its run")
+    common.add_html(parser, "the replay beside its run; with --all a folder: a page a run, and index.html")
     parser.add_argument("--json", action="store_true", help="print the report as JSON; the agent prints to stderr")
     common.add_store(parser)
 
@@ -94,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
     if args.check_order and args.break_at is not None:
         raise UsageError("--check-order and --break-at do not go together: the agent would run twice")
     tools, given = tools_in(args.tool), _input(args.input)
+    common.require_page(args.html)
     recorded = common.load(args, args.run)
     key, clean = _redaction(args, recorded)
     common.end_in_order()
@@ -113,17 +114,17 @@ def run(args: argparse.Namespace) -> int:
         break_at=args.break_at,
         stdout=sys.stderr.fileno() if args.json else None,
     )
+    if not args.json:
+        report.render(replayed, common.console(), clean)
+    kept = _kept(args, replayed)
+    if args.html is not None:
+        common.write_page(args.html, _page(args, recorded, replayed, kept, clean))
     if args.json:
-        kept = _kept(args, replayed)
         where = {"stored_run_id": kept.run_id or None, "not_stored": kept.why or None}
         common.show_json(report.document(replayed, clean) | where)
     else:
-        report.render(replayed, common.console(), clean)
-        kept = _kept(args, replayed)
         line = _where(args.run if Path(args.run).is_file() else replayed.of, kept)
         fold(common.console(), Text(f"  {line}", "dim"), 4)
-    if args.html is not None:
-        common.write_page(args.html, _page(args, recorded, replayed, kept, clean))
     return replayed.exit_status
 
 
@@ -154,7 +155,7 @@ def _run_all(args: argparse.Namespace) -> int:
     reels = Path(args.all).is_dir()
 
     def one(recorded: Run) -> "Replayed":
-        replayed = replay(
+        return replay(
             recorded,
             args.agent,
             args=args.rest,
@@ -167,10 +168,11 @@ def _run_all(args: argparse.Namespace) -> int:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        _kept(args, replayed)
-        return replayed
 
-    return many.run(args, one)
+    def page(recorded: Run, replayed: "Replayed", kept: "Stored") -> str:
+        return _page(args, recorded, replayed, kept, None if reels else _redaction(args, recorded)[1])
+
+    return many.run(args, many.Acts(one, lambda replays: _kept_all(args, replays), page))
 
 
 def _made_by(run: Run) -> frozenset[str]:
@@ -185,9 +187,15 @@ def _texts(value: Value) -> Iterator[str]:
 
 def _kept(args: argparse.Namespace, replayed: "Replayed") -> "Stored":
     """Store what the agent recorded of itself, unless that is not wanted."""
-    from runreel.replay.storing import Stored, store
+    return _kept_all(args, [replayed])[0]
 
-    return Stored(why="--no-store") if args.no_store else store(replayed, common.place(args), say=common.say)
+
+def _kept_all(args: argparse.Namespace, replays: "Sequence[Replayed]") -> "Sequence[Stored]":
+    from runreel.replay.storing import Stored, store_all
+
+    if args.no_store:
+        return [Stored(why="--no-store")] * len(replays)
+    return store_all(replays, common.place(args), say=common.say)
 
 
 def _where(of: str, kept: "Stored") -> str:
