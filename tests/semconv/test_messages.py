@@ -23,6 +23,7 @@ USER = {"role": "user", "parts": ({"type": "text", "content": "hi"},)}
         ({"role": "user", "content": ({"type": "input_text", "text": "hi"},)},),
         ('{"role": "user", "parts": [{"type": "text", "content": "hi"}]}',),
         {"role": "user", "content": "hi"},
+        ({"role": "MessageRole.USER", "content": "hi"},),
         {"messages": ({"role": "user", "content": "hi"},)},
         ("hi",),
         "hi",

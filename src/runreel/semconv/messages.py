@@ -39,6 +39,7 @@ _CONTENT_KEYS: Final[Mapping[str, str]] = {
     "tool_call": "arguments",
     "tool_call_response": "response",
 }
+_TEXT_KEYS: Final = frozenset({"type", "content"})
 _SCHEMA_KEYS: Final = ("parameters", "inputSchema", "input_schema", "json_schema", "parameters_json_schema")
 
 
@@ -90,7 +91,7 @@ def message(item: Mapping[str, Value], role: str, memo: Memo) -> Message:
     """Return one message, from `{role, parts}` or from a provider's `{role, content, tool_calls}`."""
     if "role" not in item and "parts" not in item and "content" not in item:
         return _bare(item, role)
-    out: dict[str, Value] = {"role": item.get("role") or role}
+    out: dict[str, Value] = {"role": _role(item.get("role")) or role}
     if "parts" in item:
         out["parts"] = parts(item["parts"], memo)
         used = {"role", "parts"}
@@ -101,6 +102,12 @@ def message(item: Mapping[str, Value], role: str, memo: Memo) -> Message:
         if key not in used and value is not None:
             out[key] = finish(value) if key == "finish_reason" else value
     return out
+
+
+def _role(said: Value) -> Value:
+    """Return a role; one that a sender wrote as the member of an enumeration that it was (`MessageRole.USER`) as its
+    value."""
+    return said.rpartition(".")[2].lower() if isinstance(said, str) and "." in said else said
 
 
 def _provider_parts(item: Mapping[str, Value], memo: Memo) -> tuple[Value, ...]:
@@ -241,6 +248,20 @@ def wire_order(found: Sequence[Message]) -> tuple[Message, ...]:
             rest = [item for item in inner if not (isinstance(item, Mapping) and item.get("type") == "tool_call")]
             one = {**one, "parts": (*rest, *calls)}
         out.append(one)
+    return tuple(out)
+
+
+def joined(pieces: Sequence[Value]) -> tuple[Value, ...]:
+    """Return the parts that the pieces of a stream make: texts of one type that follow each other are one."""
+    out: list[Value] = []
+    for piece in pieces:
+        last = out[-1] if out else None
+        if isinstance(last, Mapping) and isinstance(piece, Mapping) and last.keys() == piece.keys() == _TEXT_KEYS:
+            one, two = last["content"], piece["content"]
+            if last["type"] == piece["type"] and isinstance(one, str) and isinstance(two, str):
+                out[-1] = {**last, "content": one + two}
+                continue
+        out.append(piece)
     return tuple(out)
 
 

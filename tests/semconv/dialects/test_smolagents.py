@@ -59,7 +59,7 @@ def test_roles_of_its_own_are_those_that_reach_the_model() -> None:
 
 def test_messages_of_one_role_that_follow_each_other_reach_the_model_as_one() -> None:
     text = {"message.contents.0.message_content.type": "text"}
-    said = ("system", "s"), ("assistant", "I look."), ("tool-call", "Calling tools:"), ("tool-response", "cold")
+    said = [("system", "s"), ("assistant", "I look."), ("tool-call", "Calling tools:"), ("tool-response", "cold")]
     spoken = {
         f"llm.input_messages.{place}.{key}": value
         for place, (role, content) in enumerate(said)
@@ -76,6 +76,18 @@ def test_messages_of_one_role_that_follow_each_other_reach_the_model_as_one() ->
         {"role": "assistant", "parts": ({"type": "text", "content": "I look.\nCalling tools:"},)},
         {"role": "user", "parts": ({"type": "text", "content": "cold"},)},
     )
+
+
+def test_an_empty_answer_before_a_call_is_an_empty_line_before_it() -> None:
+    spoken: dict[str, Value] = {
+        "llm.input_messages.0.message.role": "assistant",
+        "llm.input_messages.1.message.role": "tool-call",
+        "llm.input_messages.1.message.contents.0.message_content.type": "text",
+        "llm.input_messages.1.message.contents.0.message_content.text": "Calling tools:",
+    }
+    found = read(View(make_span({"openinference.span.kind": "LLM", **spoken}, scope=SCOPE)))
+
+    assert found.input.value == ({"role": "assistant", "parts": ({"type": "text", "content": "\nCalling tools:"},)},)
 
 
 def test_the_model_it_names_is_the_one_that_was_asked_for() -> None:

@@ -68,7 +68,10 @@ def _input(view: View) -> Found:
 
 
 def _merged(messages: Sequence[Value]) -> tuple[Value, ...]:
-    """Make one message of those that follow each other with one role, as smolagents does when it sends them."""
+    """Make one message of those that follow each other with one role, as smolagents does when it sends them.
+
+    An empty text is not recorded, and leaves a message without parts: it was sent, with a line end after it.
+    """
     out: list[Value] = []
     for message in messages:
         last = out[-1] if out else None
@@ -81,7 +84,7 @@ def _merged(messages: Sequence[Value]) -> tuple[Value, ...]:
 
 def _parts(message: Mapping[str, Value]) -> tuple[Value, ...]:
     parts = message.get("parts")
-    return parts if isinstance(parts, tuple) else ()
+    return parts if isinstance(parts, tuple) and parts else ({"type": "text", "content": ""},)
 
 
 def _joined(parts: Sequence[Value]) -> tuple[Value, ...]:
