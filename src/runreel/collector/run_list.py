@@ -5,10 +5,10 @@ A run is summed up once it has been quiet for a while, and once more when nothin
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 
 from runreel.collector.logs import describe
+from runreel.onward import onward_ns
 from runreel.runs.load import Settings, StoreRuns
 from runreel.values import DEFAULT_TENANT
 
@@ -31,7 +31,7 @@ class RunList:
         tell: Callable[[], None] = lambda: None,
         settings: Settings | None = None,
         tenant: str = DEFAULT_TENANT,
-        clock: Callable[[], int] = time.time_ns,
+        clock: Callable[[], int] = onward_ns,
     ) -> None:
         self._runs = runs
         self._interval_s = interval_s

@@ -20,6 +20,7 @@ from runreel.exporters import rows, tables
 from runreel.exporters.blobs import unpack
 from runreel.exporters.connection import Connection, new_token
 from runreel.exporters.quarantine import QuarantineTable
+from runreel.onward import onward_ns
 from runreel.storage import BlobStore, CachedRun, KeptGolden, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
 
@@ -91,7 +92,7 @@ class ClickHouse:
         engine: Connection,
         blobs: BlobStore | None = None,
         settings: Settings | None = None,
-        clock: Callable[[], int] = time.time_ns,
+        clock: Callable[[], int] = onward_ns,
     ) -> None:
         self._engine = engine
         self._blobs = blobs
@@ -104,9 +105,11 @@ class ClickHouse:
         self.quarantine = QuarantineTable(engine, clock)
 
     def start(self) -> None:
-        """Do the first insert of the process, which costs most of a second, before anybody waits for it."""
-        ((version,),) = self._engine.query("SELECT max(version) FROM runreel.schema_version")
-        self._engine.insert("schema_version", {"version": [version]}, new_token())
+        """Do the first insert of the process, which costs most of a second, before anybody waits for it; and learn of
+        the last news, which what comes now is newer than, though the clock was set back since."""
+        ((latest,),) = self._engine.query("SELECT max(changed_ns) FROM runreel.traces")
+        self._arrived_ns = max(self._arrived_ns, latest)
+        self.check()
 
     def export(self, batch: SplitBatch) -> None:
         """Store a batch, durable on return; the same batch again changes nothing.
@@ -126,7 +129,8 @@ class ClickHouse:
 
     def check(self) -> None:
         """Write the tables' version again, and read it. Raises StoreError, ConsumeError."""
-        self.start()
+        ((version,),) = self._engine.query("SELECT max(version) FROM runreel.schema_version")
+        self._engine.insert("schema_version", {"version": [version]}, new_token())
 
     def shutdown(self) -> None:
         """Close the engine."""

@@ -2,13 +2,13 @@
 
 import hashlib
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from runreel.component import Fate, Kept
 from runreel.errors import CorruptError, NotFoundError
 from runreel.exporters import rows
+from runreel.onward import onward_ns
 from runreel.storage import CachedRun, KeptGolden, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Quarantined, SpanRow, SplitBatch
 
@@ -19,7 +19,7 @@ Key = tuple[str, str]
 class MemoryQuarantine:
     """A Quarantine in memory. Thread-safe."""
 
-    def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, clock: Callable[[], int] = onward_ns) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._held: dict[Key, Quarantined] = {}
@@ -72,7 +72,7 @@ class Memory:
         clock: Our time in nanoseconds since 1970: when a batch arrived.
     """
 
-    def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, clock: Callable[[], int] = onward_ns) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._arrived_ns = 0

@@ -1,6 +1,5 @@
 """The table of what is kept aside instead of stored: put there, listed, taken out. The newest line of an id counts."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +8,7 @@ from runreel.component import Fate, Kept
 from runreel.errors import RetryableError, StoreError
 from runreel.exporters.connection import Connection, Rows, new_token
 from runreel.exporters.rows import searchable
+from runreel.onward import onward_ns
 from runreel.values import Quarantined
 
 _ALL = 2**63 - 1
@@ -25,7 +25,7 @@ class QuarantineTable:
         clock: Our time in nanoseconds since 1970.
     """
 
-    def __init__(self, engine: Connection, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, engine: Connection, clock: Callable[[], int] = onward_ns) -> None:
         self._engine = engine
         self._clock = clock
 
