@@ -13,7 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonical_values import JSON_DOCUMENTS, VALUES
-from runreel.canonical import MAX_NESTING, SCHEME, canonical, dumps, exact_ref, freeze, loads, make_ref, parse_json
+from runreel.canonical import (
+    MAX_NESTING,
+    SCHEME,
+    canonical,
+    dumps,
+    exact_ref,
+    form,
+    freeze,
+    loads,
+    make_ref,
+    parse_json,
+)
 from runreel.values import Ref, Value
 
 DOCUMENT = json.loads((Path(__file__).parents[1] / "data" / "canonical_vectors.json").read_text())
@@ -201,3 +212,31 @@ def test_strict_parsing_ends_at_a_depth() -> None:
 def test_integers_are_exact(number: int) -> None:
     assert parse_json(str(number)) == number
     assert canonical(number) == str(number).encode()
+
+
+@given(VALUES)
+def test_what_the_encoder_writes_alone_is_what_it_writes_of_typed_values(value: Value) -> None:
+    typed = json.dumps(
+        form._typed(value, form._canonical_float), ensure_ascii=False, separators=(",", ":"), sort_keys=True
+    )
+
+    assert canonical(value) == typed.encode()
+
+
+@pytest.mark.parametrize("number", [1.0, -0.0, 1e16, 1.5e300, 0.1, 1e-7, 10.05])
+def test_a_float_is_written_canonically_beside_text_that_looks_like_one(number: float) -> None:
+    said = json.loads(canonical({"n": number, "said": "version 3.0, 1e+5"}))
+
+    assert said["n"] == ({"$float": "-0.0"} if math.copysign(1, number) < 0 else number)
+    assert isinstance(said["n"], int) == (number.is_integer() and number != 0)
+
+
+@given(
+    st.lists(st.sampled_from(['"', "\\", "\n", "\t", "\r", "\x01", "\x7f", "\u2028", "é", "日", "😀", "plain text "]))
+)
+def test_a_long_text_is_escaped_as_a_short_one(pieces: list[str]) -> None:
+    text = "".join(pieces) + "x" * 300
+
+    assert form.escape_text(text) == json.dumps(text, ensure_ascii=False)[1:-1].encode()
+    assert dumps(text) == json.dumps(text, ensure_ascii=False)
+    assert canonical(text) == dumps(text).encode()

@@ -6,8 +6,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Self
 
+from runreel.canonical.chunks import Cut
 from runreel.canonical.form import escape_text
-from runreel.canonical.parts import Parts
+from runreel.canonical.parts import Parts, template_marker
 
 _KEY_CHARS = 256
 _MOST_PER_KEY = 32  # runs of one agent start alike: with its system prompt
@@ -15,25 +16,26 @@ _MOST_PER_KEY = 32  # runs of one agent start alike: with its system prompt
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The start of a JSON text, up to the end of a heavy literal: its template and parts, and its hash so far."""
+    """The start of a JSON text, up to the end of a heavy literal: its parts, its hash so far, and the skeleton of a
+    payload that starts so, as far as that is known."""
 
     text: str
-    template: str
     parts: Parts
     digest: "hashlib._Hash"
     size: int
+    skeleton: Cut
 
     @classmethod
     def nothing(cls) -> Self:
         """Return the start of every text."""
-        return cls("", "", {}, hashlib.sha256(b'"'), 1)
+        return cls("", {}, hashlib.sha256(b'"'), 1, Cut().grown(f'"{template_marker("")}'))
 
     def grown(self, text: str, template: str, parts: Parts) -> "Prefix":
         """Return the prefix `text`, of which self is a prefix; `template` is that of what was added."""
         digest = self.digest.copy()
         added = escape_text(text[len(self.text) :])
         digest.update(added)
-        return Prefix(text, self.template + template, parts, digest, self.size + len(added))
+        return Prefix(text, parts, digest, self.size + len(added), self.skeleton.grown(_escaped(template)))
 
     def close(self, rest: str) -> tuple[str, int]:
         """Return SHA-256 and size of the canonical form of the whole text, which ends with `rest`."""
@@ -41,6 +43,14 @@ class Prefix:
         digest = self.digest.copy()
         digest.update(end)
         return digest.hexdigest(), self.size + len(end)
+
+    def close_skeleton(self, template: str, parts: Parts) -> str:
+        """Return the skeleton of the whole text, the template of whose rest is given; add its chunks to the parts."""
+        return self.skeleton.closed(f'{_escaped(template)}"', parts)
+
+
+def _escaped(template: str) -> str:
+    return escape_text(template).decode()
 
 
 class Memo:
@@ -57,7 +67,7 @@ class Memo:
         with self._lock:
             known = tuple(self._prefixes.get(text[:_KEY_CHARS], ()))
         fitting = (prefix for prefix in known if text.startswith(prefix.text))
-        return max(fitting, key=lambda prefix: len(prefix.text), default=Prefix.nothing())
+        return max(fitting, key=lambda prefix: len(prefix.text), default=_NOTHING)
 
     def put(self, prefix: Prefix) -> None:
         """Remember a prefix in the place of those that it continues."""
@@ -71,6 +81,9 @@ class Memo:
             self._prefixes[key] = [prefix, *kept]
             while self._held > self._limit:
                 self._held -= _chars(self._prefixes.popitem(last=False)[1])
+
+
+_NOTHING = Prefix.nothing()
 
 
 def _chars(prefixes: list[Prefix]) -> int:

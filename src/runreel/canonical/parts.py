@@ -16,12 +16,11 @@ U+E000, a letter for how its characters are escaped, the length of what follows,
 import base64
 import binascii
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from json.encoder import encode_basestring, encode_basestring_ascii
 
+from runreel.canonical.literals import STYLES, match_literal, scan, scan_literal, style_of
 from runreel.errors import CorruptError
 from runreel.values import Ref, Value
 
@@ -35,6 +34,7 @@ BINARY = "application/octet-stream"
 
 Get = Callable[[str], bytes]
 Parts = dict[str, tuple[bytes, str]]
+Seen = dict[str, tuple[str, Parts]]
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 _BINARY_MARKER = re.compile("b([snuw]):([0-9a-f]{64}):", re.DOTALL)
@@ -44,12 +44,7 @@ _INSERT = re.compile(f"{MARK}(?:{MARK}|([uagpv])([0-9]+):)")
 _JSON_START = re.compile(r'\s*(?:\{\s*"|\[\s*["\[{])')
 # A text that is one literal: what a tool returned, as a JSON string.
 _JSON_STRING = re.compile(r'\s*+"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+\Z', re.DOTALL)
-# A literal, valid or not; one without an end runs to the end of the text, so that no text is scanned twice.
-_LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:(")|\\?\Z)', re.DOTALL)
-
-# The scanner of the json module: content and end of the literal that starts behind a quote; ValueError if it is none.
-_scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
-
+_BASE64 = re.compile(r"[A-Za-z0-9+/_=-]{24}")
 _DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w.+-]+=[^;,]*)*;base64,", re.ASCII)
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -70,13 +65,13 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
 )
 
 
-def split_value(value: Value, threshold: int = THRESHOLD_BYTES) -> tuple[Value, Parts]:
+def split_value(value: Value, threshold: int = THRESHOLD_BYTES, seen: Seen | None = None) -> tuple[Value, Parts]:
     """Split a value into a skeleton and its parts, `{hash: (bytes, media type)}`: `join_value` is the exact inverse.
 
     Strings and bytes of `threshold` bytes or more (in UTF-8) become parts, at any depth, also inside strings that are
     JSON text. The same value always splits the same way.
     """
-    splitter = Splitter(threshold)
+    splitter = Splitter(threshold, seen=seen)
     return splitter.value(value, nested=False), splitter.parts
 
 
@@ -120,7 +115,18 @@ def is_document(text: str) -> bool:
 
 def is_json_like(text: str) -> bool:
     """Say whether a heavy string is split inside: a document, or one literal."""
-    return is_document(text) or _JSON_STRING.match(text) is not None
+    return is_document(text) or _is_one_literal(text)
+
+
+def _is_one_literal(text: str) -> bool:
+    start = len(text) - len(text.lstrip())
+    if not text.startswith('"', start) or not text.rstrip().endswith('"'):
+        return False
+    try:
+        end = scan(text, start + 1, True)[1]
+    except ValueError:  # no valid one; it may be one all the same
+        return _JSON_STRING.match(text) is not None
+    return not text[end:].strip()
 
 
 def sniff_media_type(data: bytes) -> str | None:
@@ -129,12 +135,16 @@ def sniff_media_type(data: bytes) -> str | None:
 
 
 class Splitter:
-    """Gathers the parts of one value; `parts` may start with those of a prefix."""
+    """Gathers the parts of one value; `parts` may start with those of a prefix.
 
-    def __init__(self, threshold: int, parts: Parts | None = None) -> None:
+    `seen` are heavy literals that were split before, with their markers and parts; what is new is added. The same
+    threshold must hold for all of them.
+    """
+
+    def __init__(self, threshold: int, parts: Parts | None = None, seen: Seen | None = None) -> None:
         self.parts: Parts = dict(parts or {})
         self._threshold = max(1, threshold)
-        self._light = _light_literals((self._threshold - 1) // 4)
+        self._seen = {} if seen is None else seen
 
     def value(self, value: Value, nested: bool) -> Value:
         if isinstance(value, str):
@@ -187,31 +197,40 @@ class Splitter:
         """
         pieces: list[str] = []
         at = done
-        scan = _scan_literal
-        while (start := text.find('"', self._behind_light(text, at))) >= 0:
-            content, valid, at = scan(text, start)
+        read = scan_literal
+        # In ASCII a character is a byte, and an escape is shorter than what it is written with.
+        light = _light_literals((self._threshold - 1) // (1 if text.isascii() else 4))
+        while (start := text.find('"', _behind(light, text, at))) >= 0:
+            content, valid, at = read(text, start)
             if not valid:
                 # An error costs the time to count the lines in front of it: once is enough.
-                scan = _match_literal
+                read = match_literal
             if not self._heavy(content):
                 continue
-            style = _style(content, text[start:at]) if valid else "v"
+            style = style_of(content, text[start:at]) if valid else "v"
             pieces += (escape_template(text[done:start]), self._insert(style, content, text[start:at]))
             done = at
         return done, "".join(pieces)
 
-    def _behind_light(self, text: str, at: int) -> int:
-        """Skip what is no literal, and literals that are short and without escapes."""
-        match = self._light.match(text, at)
-        return match.end() if match else at
-
     def _insert(self, style: str, content: str, literal: str) -> str:
         """Return what stands in the place of a heavy literal."""
-        if style == "v":
-            marker = f"p:{self._part(_to_bytes(literal[1:-1]), TEXT)}"
-        else:
-            marker = self._marker(content, nested=True)
+        marker = f"p:{self._part(_to_bytes(literal[1:-1]), TEXT)}" if style == "v" else self._nested(content)
         return f"{MARK}{style}{len(marker)}:{marker}"
+
+    def _nested(self, content: str) -> str:
+        """Return the marker of a literal's content. What a tool returned stands in its own span and in a message."""
+        known = self._seen.get(content)
+        if known is None:
+            inside = Splitter(self._threshold, seen=self._seen)
+            known = self._seen[content] = inside._marker(content, nested=True), inside.parts
+        self.parts.update(known[1])
+        return known[0]
+
+
+def _behind(light: re.Pattern[str], text: str, at: int) -> int:
+    """Skip what is no literal, and literals that are short and without escapes."""
+    match = light.match(text, at)
+    return match.end() if match else at
 
 
 def escape_template(text: str) -> str:
@@ -232,61 +251,9 @@ def _to_text(data: bytes) -> str:
     return data.decode(errors="surrogatepass")
 
 
-def _escape_html(text: str) -> str:
-    """Escape as Go does."""
-    text = encode_basestring(text).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def _escape_slash(text: str) -> str:
-    """Escape as PHP does."""
-    return encode_basestring_ascii(text).replace("/", "\\/")
-
-
-# How writers escape a string: raw Unicode, ASCII only, and what Go's and PHP's libraries do. "v" is verbatim.
-_STYLES: Mapping[str, Callable[[str], str]] = {
-    "u": encode_basestring,
-    "a": encode_basestring_ascii,
-    "g": _escape_html,
-    "p": _escape_slash,
-    "v": lambda text: f'"{text}"',
-}
-
-
 @cache
 def _light_literals(longest: int) -> re.Pattern[str]:
     return re.compile(f'(?:[^"]++|"[^"\\\\]{{0,{longest}}}+")*+')
-
-
-def _scan_literal(text: str, start: int) -> tuple[str, bool, int]:
-    """Read the literal that starts at a quote: its content, whether it is valid JSON, and where it ends.
-
-    The content of what is no valid literal is its text, escapes and all; of one without an end, nothing.
-    """
-    try:
-        content, end = _scan(text, start + 1, True)
-    except ValueError:
-        return _match_literal(text, start)
-    return content, True, end
-
-
-def _match_literal(text: str, start: int) -> tuple[str, bool, int]:
-    """The same, in text that is known not to be JSON: slower, but errors are cheap."""
-    match = _LITERAL.match(text, start)
-    assert match is not None
-    if not match[1]:
-        return "", False, match.end()
-    try:
-        return _scan(match[0], 1, True)[0], True, match.end()
-    except ValueError:
-        return match[0][1:-1], False, match.end()
-
-
-def _style(content: str, literal: str) -> str:
-    """Say how a literal is escaped: writing its content in that style gives it again, to the byte."""
-    if len(content) == len(literal) - 2 and "\\" not in content:
-        return "u"
-    return next((style for style, write in _STYLES.items() if write(content) == literal), "v")
 
 
 def _from_base64(text: str) -> tuple[str, str, bytes, str] | None:
@@ -296,8 +263,8 @@ def _from_base64(text: str) -> tuple[str, str, bytes, str] | None:
     """
     url = _DATA_URL.match(text)
     prefix = url[0] if url else ""
-    head = text[len(prefix) : len(prefix) + 24]
-    if len(head) < 24 or not head.isascii() or sniff_media_type(_decoded(head) or b"") is None:
+    head = _BASE64.match(text, len(prefix))
+    if head is None or sniff_media_type(_decoded(head[0]) or b"") is None:
         return None
     body = text[len(prefix) :]
     data = _decoded(body)
@@ -370,7 +337,7 @@ def _fill(template: str, get: Get) -> str:
             pieces.append(MARK)
             continue
         end = done + int(insert[2])
-        pieces.append(_STYLES[insert[1]](_join_text(template[done:end], get)))
+        pieces.append(STYLES[insert[1]](_join_text(template[done:end], get)))
         done = end
     pieces.append(template[done:])
     return "".join(pieces)

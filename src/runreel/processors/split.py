@@ -1,7 +1,8 @@
 """The split processor: heavy values of clean spans and log events become payloads and parts; rows keep references."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from runreel.canonical import (
@@ -17,9 +18,10 @@ from runreel.canonical import (
     unescape_own,
 )
 from runreel.canonical.growing import Memo
-from runreel.canonical.parts import Parts
+from runreel.canonical.parts import Parts, Seen
 from runreel.values import (
     CleanBatch,
+    Event,
     Facts,
     LogEvent,
     Part,
@@ -28,6 +30,7 @@ from runreel.values import (
     Resource,
     Scope,
     Span,
+    SpanKey,
     SpanRow,
     SplitBatch,
     Value,
@@ -39,6 +42,8 @@ _COPY_INLINE_BYTES = 256
 
 _MEMO_CHARS = 32_000_000  # of histories, to split only what is new in them
 
+_END_CHARS = 64
+_PLAIN = re.compile(r"[ !#-\[\]-~]*+")  # as long in typed text as it is
 _MOST_BYTES = 8  # that one character takes in typed text: a lone surrogate, escaped
 
 
@@ -94,37 +99,46 @@ class _Work:
         self.parts: Parts = {}
         self._tenant = tenant
         self._threshold = threshold
+        self._alike = threshold == _COPY_INLINE_BYTES  # what a row keeps is what the copy hash is made of
         self._memo = memo
-        self._texts: dict[str, Ref] = {}
+        self._seen: Seen = {}
+        self._texts: dict[tuple[int, str], tuple[str, Ref]] = {}
         self._refs: dict[int, Ref] = {}
         self._shared: dict[int, Value] = {}
 
     def span(self, span: Span) -> Span:
         attributes = _each(span.attributes, self._value)
-        events = tuple(replace(event, attributes=_each(event.attributes, self._value)) for event in span.events)
-        key = replace(span.key, copy=_copy(self._span_content(span)))
+        events = tuple([replace(event, attributes=_each(event.attributes, self._value)) for event in span.events])
+        copy = _copy(self._span_content(span, attributes, events))
+        key = SpanKey(span.key.tenant, span.key.trace_id, span.key.span_id, copy)
         return replace(span, key=key, attributes=attributes, events=events)
 
     def log(self, log: LogEvent) -> LogEvent:
         body, attributes = self._value(log.body), _each(log.attributes, self._value)
-        return replace(log, copy=_copy(self._log_content(log)), body=body, attributes=attributes)
+        copy = _copy(self._log_content(log, body, attributes))
+        return replace(log, copy=copy, body=body, attributes=attributes)
 
     def _value(self, value: Value) -> Value:
         """Return what the row keeps of a value; note its payload and parts."""
         if not _at_least(value, self._threshold):
             return escape_own(value)
-        ref = self._texts.get(value) if isinstance(value, str) else None
-        if ref is None:
-            ref, skeleton, parts = split_payload(value, self._threshold, self._memo)
+        # Texts are large: they are looked up by their length and end, not by a hash of all of it.
+        key = (len(value), value[-_END_CHARS:]) if isinstance(value, str) else None
+        known = self._texts.get(key) if key else None
+        if known is not None and known[0] == value:
+            ref = known[1]
+        else:
+            ref, skeleton, parts = split_payload(value, self._threshold, self._memo, self._seen)
             if ref.sha256 not in self.payloads:
                 self.payloads[ref.sha256] = Payload(self._tenant, ref, skeleton, tuple(sorted(parts)))
                 self.parts.update(parts)
-            if isinstance(value, str):
-                self._texts[value] = ref
+            if isinstance(value, str) and key:
+                self._texts[key] = value, ref
         self._refs[id(value)] = ref
         return payload_marker(ref)
 
-    def _span_content(self, span: Span) -> Value:
+    def _span_content(self, span: Span, attributes: Mapping[str, Value], events: Sequence[Event]) -> Value:
+        """Return what the copy hash of a span is made of; the last two are as its row keeps them."""
         return (
             span.key.trace_id,
             span.key.span_id,
@@ -132,30 +146,34 @@ class _Work:
             (span.name, span.kind, span.status, span.message, span.trace_state, span.flags),
             (span.start_ns, span.end_ns),
             self._origin(span.resource, span.scope),
-            _each(span.attributes, self._content),
+            self._kept(span.attributes, attributes),
             tuple(
-                (event.name, event.time_ns, _each(event.attributes, self._content), event.dropped)
-                for event in span.events
+                [
+                    (event.name, event.time_ns, self._kept(event.attributes, kept.attributes), event.dropped)
+                    for event, kept in zip(span.events, events, strict=True)
+                ]
             ),
             tuple(
-                (
-                    (link.trace_id, link.span_id, link.trace_state, link.flags, link.dropped),
-                    _each(link.attributes, self._content),
-                )
-                for link in span.links
+                [
+                    (
+                        (link.trace_id, link.span_id, link.trace_state, link.flags, link.dropped),
+                        _each(link.attributes, self._content),
+                    )
+                    for link in span.links
+                ]
             ),
             (span.dropped.attributes, span.dropped.events, span.dropped.links),
         )
 
-    def _log_content(self, log: LogEvent) -> Value:
+    def _log_content(self, log: LogEvent, body: Value, attributes: Mapping[str, Value]) -> Value:
         return (
             log.trace_id,
             log.span_id,
             log.event_name,
             (log.time_ns, log.observed_ns, log.severity, log.severity_text, log.flags, log.dropped),
             self._origin(log.resource, log.scope),
-            self._content(log.body),
-            _each(log.attributes, self._content),
+            body if self._alike else self._content(log.body),
+            self._kept(log.attributes, attributes),
         )
 
     def _origin(self, resource: Resource, scope: Scope) -> Value:
@@ -169,6 +187,10 @@ class _Work:
             self._shared[id(source)] = hashlib.sha256(canonical(content)).hexdigest()
         return self._shared[id(source)]
 
+    def _kept(self, attributes: Mapping[str, Value], kept: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Return what stands for attributes in a copy hash; `kept` is what a row keeps of them."""
+        return kept if self._alike else _each(attributes, self._content)
+
     def _content(self, value: Value) -> Value:
         """Return what stands for a value in a copy hash: itself, or its address."""
         if not _at_least(value, _COPY_INLINE_BYTES):
@@ -181,7 +203,7 @@ def _at_least(value: Value, size: int) -> bool:
     if isinstance(value, str):
         if len(value) >= size:
             return True
-        if len(value) * _MOST_BYTES + 2 < size:
+        if len(value) * _MOST_BYTES + 2 < size or (len(value) + 2 < size and _PLAIN.fullmatch(value)):
             return False
     elif value is None or isinstance(value, (bool, int, float)):
         return False
