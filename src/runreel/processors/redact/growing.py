@@ -59,7 +59,7 @@ class Start:
 
     @property
     def length(self) -> int:
-        return self.stop.length if self.stop else 0
+        return self.trail.stops[self.stops - 1][0].length if self.stops else 0
 
     @property
     def edits(self) -> Edits:
@@ -69,7 +69,7 @@ class Start:
     def key(self, text: str) -> bytes:
         """Return the keyed hash of the whole text."""
         hasher = self.hasher.copy()
-        hasher.update(encoded(text[self.length :]))
+        hasher.update(encoded(text[self.length :] if self.stops else text))
         return hasher.digest()
 
     def along(self, trail: Trail, text: str) -> Self:
@@ -95,14 +95,18 @@ class Growing:
 
     def __init__(self, size: int, version: str) -> None:
         self._memo: Memo[tuple[Trail, ...]] = Memo(size, version)
+        self._starts: dict[str, Start] = {}  # of the few marks there are
 
     def start(self, mark: str, text: str) -> Start:
         """Return where to begin. Texts of different marks have nothing to do with each other."""
-        hasher = self._memo.hasher()
-        hasher.update(mark.encode())
+        short = self._starts.get(mark)
+        if short is None:
+            hasher = self._memo.hasher()
+            hasher.update(mark.encode())
+            short = self._starts[mark] = Start(hasher)
         if len(text) < _LONG or text[0] not in "[{":
-            return Start(hasher)
-        first = Start(hasher, self._memo.key(mark + text[:_HEAD]))
+            return short
+        first = Start(short.hasher, self._memo.key(mark + text[:_HEAD]))
         ways = (first.along(trail, text) for trail in self._memo.get(first.head) or ())
         return max(ways, key=lambda start: start.length, default=first)
 

@@ -5,9 +5,10 @@ without a finding stay byte for byte. The text need not be valid JSON throughout
 every change stays inside a token, and what parsed before parses afterwards.
 """
 
-import json
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import NamedTuple
 
 _QUOTE, _COLON, _NUMBER, _END = 2, 3, 4, 5  # groups: a string, the colon that makes it a key, a number, the end
@@ -79,23 +80,31 @@ def decode(text: str, start: int, end: int) -> str | None:
     if text.find("\\", start, end) < 0:
         return text[start:end]
     try:
-        return str(json.loads(text[start - 1 : end + 1], strict=False))
-    except json.JSONDecodeError:
+        decoded, behind = scanstring(text, start, False)
+    except JSONDecodeError:
         return None
+    return decoded if behind == end + 1 else None
 
 
 class Offsets:
     """Maps offsets of a decoded literal to offsets of the text that it is written in."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
+        self._start = start
+        self._pairs: list[int] | None = None  # decoded offsets of escapes, where each of them is two characters
+        if text.find("\\u", start, end) < 0 and text.find("\\\\", start, end) < 0:
+            self._pairs = list(accumulate(map(len, text[start:end].split("\\")[:-1])))
+            return
         self._decoded = [0]
         self._written = [start]
-        for escape in _ESCAPE.finditer(text, start, end) if text.find("\\", start, end) >= 0 else ():
+        for escape in _ESCAPE.finditer(text, start, end):
             self._decoded.append(self._decoded[-1] + escape.start() - self._written[-1] + 1)
             self._written.append(escape.end())
 
     def written(self, offset: int) -> int:
         """Return where the character at a decoded offset starts in the text."""
+        if self._pairs is not None:
+            return self._start + offset + bisect_left(self._pairs, offset)
         place = bisect_right(self._decoded, offset) - 1
         return self._written[place] + offset - self._decoded[place]
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from runreel.processors.redact import bytetext, joins, jsontext
@@ -39,9 +40,14 @@ class Texts:
 
     def secrets(self, text: str) -> Edits:
         """Return what must be replaced in an identifier: secrets, but nothing that only looks like a person's."""
-        return tuple(
-            Edit(start, end, f"<SECRET:{rule}>", (f"SECRET:{rule}",)) for start, end, rule in find_secrets(text)
-        )
+        key = self._memo.key(text)
+        known = self._memo.get(key)
+        if known is None:
+            known = tuple(
+                Edit(start, end, f"<SECRET:{rule}>", (f"SECRET:{rule}",)) for start, end, rule in find_secrets(text)
+            )
+            self._memo.put(key, known)
+        return known
 
     def token(self, entity: str, text: str) -> str:
         """Return the token of a personal value."""
@@ -51,12 +57,12 @@ class Texts:
         """Return the edits of a text inside others, `depth` of them."""
         if len(text) < 3:
             return ()
-        where = context(name)
-        mark = f"{int(where.version)}{int(where.ssn)}{int(depth < _DEEPEST)} {numbers_are(name)} "
+        where, mark = _mark(name, depth < _DEEPEST)
         start = self._growing.start(mark, text)
         key = start.key(text)
         known = self._memo.get(key)
         if known is None:
+            budget.begin()
             known = self._fresh(text, start, name, where, depth, budget)
             self._memo.put(key, known)
         return known
@@ -146,6 +152,14 @@ class Texts:
         if spot.kind == "secret":
             return f"<SECRET:{spot.name}>"
         return spot.value if spot.kind == "base64" else self.token(spot.name, spot.value)
+
+
+@lru_cache(maxsize=4096)
+def _mark(name: str, opened: bool) -> tuple[Context, str]:
+    """Return all that the edits of a text depend on beside itself: what is said of it by a name that it stands under,
+    and by whether it may be taken apart; and a mark for that."""
+    where = context(name)
+    return where, f"{int(where.version)}{int(where.ssn)}{int(opened)} {numbers_are(name)} "
 
 
 def _place(starts: list[int], offset: int) -> int:

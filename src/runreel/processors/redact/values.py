@@ -18,6 +18,9 @@ from runreel.semconv.secret_lists import NAME_KEYS, NAME_LISTS, VALUE_KEYS, list
 from runreel.semconv.secret_names import sensitive_key
 from runreel.values import Value
 
+_LONGEST_NAME = 128
+_MOST_NAMES = 4096
+
 
 class Values:
     """Redacts values and counts what was found. Thread-safe; raises whatever a detector raises, and
@@ -28,13 +31,28 @@ class Values:
         self._settings = settings
         self._allowed = frozenset(settings.allow)
         self._clock = clock
+        self._names: dict[str, None] = {}
 
     def text(self, text: str, name: str, counts: Counter[str]) -> str:
         """Return a text, that stands under `name`, redacted."""
         return self._text(text, name, counts, self._budget(len(text)))
 
+    def name(self, name: str, counts: Counter[str]) -> str:
+        """Return the name of an attribute or field redacted. The same few hundred stand on every span, so that those
+        without a finding are remembered as they are."""
+        if name in self._names:
+            return name
+        clean = self.text(name, "", counts)
+        if clean == name and len(name) <= _LONGEST_NAME:
+            if len(self._names) >= _MOST_NAMES:
+                self._names.clear()
+            self._names[name] = None
+        return clean
+
     def value(self, value: Value, name: str, counts: Counter[str]) -> Value:
         """Return a value, that stands under `name`, redacted."""
+        if isinstance(value, (str, bool)) or value is None:
+            return self._value(value, name, counts, self._budget(len(value) if isinstance(value, str) else 0))
         found: Counter[str] = Counter()
         clean = self._value(value, name, found, self._budget(_size(value)))
         counts.update(found)  # only here: what failed half-way is withheld, and counted as that
@@ -47,7 +65,7 @@ class Values:
         self, value: Value, name: str, counts: Counter[str], budget: Budget, announced: str | None = None
     ) -> Value:
         rule = sensitive_key(name) or announced
-        if isinstance(value, str) and value in self._allowed:
+        if self._allowed and isinstance(value, str) and value in self._allowed:
             return value
         if rule is not None and not _is_schema(value):
             return _covered(value, rule, counts, lambda key: self._text(key, "", counts, budget))

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -116,13 +116,16 @@ class Walk:
             texts = [str(events[place].attributes[name]) for place in places]
             clean = self._chunks(texts)
             for number, place in enumerate(places):
-                left = clean[number] if isinstance(clean, tuple) else WITHHELD
+                left = clean[number]
                 if left != texts[number]:
                     out[place] = replace(out[place], attributes={**out[place].attributes, name: left})
         return out
 
-    def _chunks(self, texts: list[str]) -> Value:
-        return self._guarded(lambda: tuple(self._values.chunks(texts, "delta", self._counts)), "events")
+    def _chunks(self, texts: list[str]) -> list[str]:
+        try:
+            return self._values.chunks(texts, "delta", self._counts)
+        except Exception:  # noqa: BLE001
+            return [self._withheld("events")] * len(texts)
 
     def _event(self, event: Event, path: str) -> Event:
         name = self._text(event.name, f"{path}/name")
@@ -171,8 +174,8 @@ class Walk:
             model=text(facts.model, "facts/model", "model"),
             provider=text(facts.provider, "facts/provider", "provider"),
             content={
-                text(field, "facts/content"): Pointer(
-                    pointer.source, tuple(text(key, "facts/content") for key in pointer.keys)
+                self._name(field, "facts/content"): Pointer(
+                    pointer.source, tuple([self._name(key, "facts/content") for key in pointer.keys])
                 )
                 for field, pointer in facts.content.items()
             },
@@ -197,31 +200,41 @@ class Walk:
         return (*kept, *(mark for mark in dict.fromkeys(new) if mark not in kept))
 
     def _attributes(self, attributes: Mapping[str, Value], path: str) -> Mapping[str, Value]:
-        names = {name: self._text(name, f"{path}/{place}") for place, name in enumerate(attributes)}
+        names = {name: self._name(name, f"{path}/{place}") for place, name in enumerate(attributes)}
         return renamed(
             attributes,
             lambda name: names[name],
             lambda name, value: self._value(value, name, f"{path}/{names[name]}"),
         )
 
+    # Whatever a detector raises, the value is withheld: nothing goes on unredacted. The exception is dropped on
+    # purpose: its text and its frames may hold the value.
+
     def _text(self, text: str, path: str, name: str = "") -> str:
         if not text:
             return text
-        clean = self._guarded(lambda: self._values.text(text, name, self._counts), path)
-        return clean if isinstance(clean, str) else WITHHELD
+        try:
+            return self._values.text(text, name, self._counts)
+        except Exception:  # noqa: BLE001
+            return self._withheld(path)
+
+    def _name(self, name: str, path: str) -> str:
+        try:
+            return self._values.name(name, self._counts)
+        except Exception:  # noqa: BLE001
+            return self._withheld(path)
 
     def _value(self, value: Value, name: str, path: str) -> Value:
-        before = self._counts[BROKEN]
-        clean = self._guarded(lambda: self._values.value(value, name, self._counts), path)
-        if self._counts[BROKEN] > before or (clean is not value and broken(value, clean)):
+        before = self._counts.get(BROKEN, 0)
+        try:
+            clean = self._values.value(value, name, self._counts)
+        except Exception:  # noqa: BLE001
+            clean = self._withheld(path)
+        if self._counts.get(BROKEN, 0) > before or (clean is not value and broken(value, clean)):
             self._marks.append(f"{BROKEN}:{path}:redacted")
         return clean
 
-    def _guarded(self, redact: Callable[[], Value], path: str) -> Value:
-        try:
-            return redact()
-        except Exception:  # noqa: BLE001 - whatever a detector raises, the value is withheld: nothing goes on unredacted
-            # The exception is dropped on purpose: its text and its frames may hold the value.
-            self._counts[FAILURES] += 1
-            self._marks.append(f"withheld:{path}:{REASON}")
-            return WITHHELD
+    def _withheld(self, path: str) -> str:
+        self._counts[FAILURES] += 1
+        self._marks.append(f"withheld:{path}:{REASON}")
+        return WITHHELD
