@@ -159,8 +159,23 @@ def find(entry: Place, names: Iterable[str], *, packages: Sequence[str] = ()) ->
 
     `packages` are folders in library places that count as the user's own (an agent that is installed).
     """
-    found, wanted, waiting = Found(), set(names), [entry]
-    programs: list[Place] = []
+    found, wanted = Found(), set(names)
+    for place, tree in modules(entry, found, packages=packages):
+        found.names.add(tree)
+        for name, path in functions_in(tree):
+            if name in wanted:
+                found.functions.setdefault(name, []).append(Place(place.module, place.file, path))
+        for branch in branches(tree, frozenset(wanted)):
+            found.branches.setdefault(branch.name, []).append((place.file, branch))
+        found.boundaries |= wanted & set(boundaries_in(tree))
+        _register(tree, place, wanted, found)
+    return found
+
+
+def modules(entry: Place, found: Found, *, packages: Sequence[str] = ()) -> Iterator[tuple[Place, ast.Module]]:
+    """Yield the entry, and every module of the user's own that it imports or starts, with its tree, which the caller
+    may change. `found` is told which files were read, what they import and which of them are other programs'."""
+    waiting, programs = [entry], list[Place]()
     while waiting or programs:
         # Programs come last: a file that the agent imports as well is the agent's.
         is_other = not waiting
@@ -171,24 +186,16 @@ def find(entry: Place, names: Iterable[str], *, packages: Sequence[str] = ()) ->
         tree = _read(place, found)
         if tree is None:
             continue
-        found.names.add(tree)
-        for name, path in functions_in(tree):
-            if name in wanted:
-                found.functions.setdefault(name, []).append(Place(place.module, place.file, path))
-        for branch in branches(tree, frozenset(wanted)):
-            found.branches.setdefault(branch.name, []).append((place.file, branch))
-        found.boundaries |= wanted & set(_boundaries(tree))
-        modules = _modules(tree, place)
-        if is_other or any(one.startswith(_SERVERS) for one in modules):
+        named = _modules(tree, place)
+        if is_other or any(one.startswith(_SERVERS) for one in named):
             found.servers.add(place.file)
         if not is_other:
-            found.imported |= modules
-        imports = [there for module in modules for there in locate(module) if is_users(there.file, packages)]
+            found.imported |= named
+        imports = [there for module in named for there in locate(module) if is_users(there.file, packages)]
         found.uses[place.file] = [there.file for there in imports]
         (programs if is_other else waiting).extend(imports)
         programs += (there for there in _programs(tree, place) if is_users(there.file, packages))
-        _register(tree, place, wanted, found)
-    return found
+        yield place, tree
 
 
 def _register(tree: ast.Module, place: Place, wanted: set[str], found: Found) -> None:
@@ -223,7 +230,7 @@ def functions_in(tree: ast.Module) -> Iterator[tuple[str, str]]:
             waiting.append((node, inner))
 
 
-def _boundaries(tree: ast.Module) -> Iterator[str]:
+def boundaries_in(tree: ast.Module) -> Iterator[str]:
     """Name what the recorder's decorators are given here: as an argument, or by the function below them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _called(node.func) in _RECORDER and _from_recorder(node.func, tree):
