@@ -1,7 +1,6 @@
 """`runreel quarantine` on a real store, with a collector and without one."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,6 @@ import pytest
 import otlp_build as build
 from collector_kit import SPOOLED, ask, until
 from e2e_kit import runreel
-from runreel.components import open_custody
-from runreel.errors import UsageError
-from runreel.values import DEFAULT_TENANT
 from serve_kit import Serving, serve
 from stored_bytes import found
 
@@ -30,7 +26,7 @@ def whole() -> bytes:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with three spans in quarantine and one stored, after its collector ended."""
     folder = tmp_path_factory.mktemp("quarantine") / "home"
     with serve(folder, POLICY) as serving:
@@ -41,7 +37,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         told_by_doctor(folder)
         assert "2 records" not in serving.log
         serving.end()
-    yield folder
+    return folder
 
 
 def listed(folder: Path) -> list[dict[str, object]]:
