@@ -3,7 +3,8 @@
 It is no ClickHouse server. What it cannot show: replication, users and roles, quorums, a server's memory limits. Run as
 a process of its own (a process opens one chDB folder); `Front` starts and ends it. `control` faults it on demand:
 `POST /fault` with `status code times` makes the next queries fail so, `POST /cut` takes the next insert and breaks the
-connection instead of answering.
+connection instead of answering, `POST /deny` refuses statements that begin so from then on, as to a user without the
+right.
 """
 
 import contextlib
@@ -57,6 +58,10 @@ class Front:
         """Let the next insert be taken, and its connection break before the answer."""
         self._control("cut", "")
 
+    def deny(self, *begins: str) -> None:
+        """Refuse statements that begin so, from now on; none: refuse nothing any more."""
+        self._control("deny", "\n".join(begins))
+
     def _control(self, what: str, body: str) -> None:
         with urllib.request.urlopen(f"{self.endpoint}/control/{what}", body.encode(), timeout=30):
             pass
@@ -87,6 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
     folder: str
     faults: list[tuple[int, int]]
     cuts: list[bool]
+    denied: list[str]
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class calls it so
         """Nothing is logged: it would be data."""
@@ -109,6 +115,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _control(self, what: str, body: str) -> None:
         if what == "cut":
             self.cuts.append(True)
+        elif what == "deny":
+            self.denied[:] = body.split("\n") if body else []
         else:
             status, code, times = map(int, body.split())
             self.faults.extend([(status, code)] * times)
@@ -158,6 +166,9 @@ class _Handler(BaseHTTPRequestHandler):
             body = b""
         text = asked.get("query", "").encode()
         sql = text + (b"\n" if text and body else b"") + body
+        if sql.startswith(tuple(begin.encode() for begin in self.denied)):
+            self._error(497, "Not enough privileges")
+            return
         if self.faults:
             status, code = self.faults.pop(0)
             self._error(code, "a fault that a test asked for", status)
@@ -241,7 +252,7 @@ def _literal(value: str) -> str:
 def _serve(folder: str, port: int) -> None:
     import chdb
 
-    _Handler.folder, _Handler.faults, _Handler.cuts = folder, [], []
+    _Handler.folder, _Handler.faults, _Handler.cuts, _Handler.denied = folder, [], [], []
     server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
     server.daemon_threads = True
     engine = chdb.connect(folder)  # keeps the engine open between requests

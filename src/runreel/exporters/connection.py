@@ -20,6 +20,9 @@ PERMANENT_CODES = frozenset({
     6, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 128, 131, 190, 321, 349, 407, 469,
 })  # fmt: skip
 _DISK_FULL = 243
+_NOT_ALLOWED = 497
+# How a statement of ours begins, up to what it names.
+_HEAD = re.compile(r"[A-Z ]+(?:runreel(?:\.\w+)?)?")
 _NAME = re.compile(r"[A-Z][A-Z0-9_]{2,60}")
 Rows = Sequence[Sequence[Any]]
 
@@ -55,7 +58,12 @@ class Connection:
             failure = error
         else:
             return
-        raise StoreError(f"{self.path}: {describe(failure)} while running {sql.split(maxsplit=1)[0]}")
+        what = _HEAD.match(sql)
+        told = what[0].strip() if what else sql.split(maxsplit=1)[0]
+        if getattr(failure, "code", None) == _NOT_ALLOWED:
+            may = f"this user may not run `{told} ...` (engine error {_NOT_ALLOWED})"
+            raise StoreError(f"{self.path}: {may}: run `runreel db migrate` as one who may, or grant it")
+        raise StoreError(f"{self.path}: {describe(failure)} while running {told}")
 
     def erase(self, table: str, where: str) -> None:
         """Delete rows, bytes and all; waits for it. `where` holds no text of others. Raises StoreError."""

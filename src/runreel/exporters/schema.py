@@ -36,7 +36,8 @@ def statements(script: str) -> list[str]:
 
 
 def migrate(engine: "Connection", form: Callable[[str], Sequence[str]] | None = None) -> None:
-    """Bring a store up to date. Idempotent, and may be cut off anywhere: a version counts once all of it has run.
+    """Bring a store up to date. Idempotent, and may be cut off anywhere: a version counts once all of it has run. Where
+    it is up to date, no statement is sent that makes anything.
 
     Args:
         engine: Where the tables are.
@@ -50,18 +51,35 @@ def migrate(engine: "Connection", form: Callable[[str], Sequence[str]] | None = 
         for statement in (sql,) if form is None else form(sql):
             engine.command(statement)
 
-    run(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
-    run(_VERSIONS)
     known = scripts()
-    ((found,),) = engine.query("SELECT max(version) FROM runreel.schema_version")
-    if found > max(known):
-        theirs = f"the store {engine.path} has tables of version {found}, and this RunReel knows up to {max(known)}"
+    newest = max(known)
+    found = _version(engine)
+    if found > newest:
+        theirs = f"the store {engine.path} has tables of version {found}, and this RunReel knows up to {newest}"
         raise StoreError(f"{theirs}: use a newer RunReel, or another store")
-    for version, script in known.items():
-        if version > found:
-            for statement in statements(script):
-                run(statement)
-            engine.insert("schema_version", {"version": [version]}, f"schema-{version}")
+    if found == newest:
+        return  # and nothing is sent: a user that may not make tables is enough
+    try:
+        run(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
+        run(_VERSIONS)
+        for version, script in known.items():
+            if version > found:
+                for statement in statements(script):
+                    run(statement)
+                engine.insert("schema_version", {"version": [version]}, f"schema-{version}")
+    except StoreError as error:
+        raise StoreError(f"{error} (the tables are of version {found}, and version {newest} is needed)") from None
+
+
+def _version(engine: "Connection") -> int:
+    """Return the version of the tables, 0 where there are none."""
+    there = engine.query(
+        f"SELECT count() FROM system.tables WHERE database = '{DATABASE}' AND name = 'schema_version'"  # noqa: S608
+    )
+    if not there[0][0]:
+        return 0
+    ((found,),) = engine.query("SELECT max(version) FROM runreel.schema_version")
+    return int(found)
 
 
 # Column types by table, so that no insert asks the engine for them first. A test compares them with the tables.
