@@ -76,6 +76,11 @@ _GRAPH, _RAG = ("langgraph", "langgraph_agent.py"), ("langgraph", "retrieval_age
 _AGENTS, _PYDANTIC = ("openai-agents", "openai_agents_agent.py"), ("pydantic-ai", "pydantic_ai_agent.py")
 _SDK, _CLAUDE = ("openai", "openai_agent.py"), ("anthropic", "anthropic_agent.py")
 _V2, _SDK_V2 = ("--instrumentation", "v2"), ("openai-v2", "openai_agent.py")
+_STRANDS, _SMOL = ("strands", "strands_agent.py"), ("smolagents", "smolagents_agent.py")
+_TEAM, _SWARM, _REPORT, _CODE, _MANAGED = (
+    ("--scenario", name) for name in ("team", "swarm", "report", "code", "managed")
+)
+_CLASSES = ("--classes",)
 _PROCESSES = ("openai", "multi_process_agent.py")
 
 CASES = (
@@ -114,6 +119,26 @@ CASES = (
     Case("Pydantic AI, streaming", "its own", *_PYDANTIC, _STREAM),
     Case("Pydantic AI, a tool fails", "its own", *_PYDANTIC, _FAILS),
     Case("Pydantic AI, polling", "its own", *_PYDANTIC, _POLL),
+    Case("Strands", "its own", *_STRANDS),
+    Case("Strands", "its own, latest conventions", *_STRANDS, (), LATEST),
+    Case("Strands, streaming", "its own", *_STRANDS, _STREAM),
+    Case("Strands, a tool fails", "its own", *_STRANDS, _FAILS),
+    Case("Strands, malformed arguments", "its own", *_STRANDS, _BADARGS),
+    Case("Strands, polling", "its own", *_STRANDS, _POLL),
+    Case("Strands, tools that are classes", "its own", *_STRANDS, _CLASSES),
+    Case("Strands, an answer in a form", "its own", *_STRANDS, _REPORT),
+    Case("Strands, an agent as a tool", "its own", *_STRANDS, _TEAM),
+    Case("Strands, a swarm", "its own", *_STRANDS, _SWARM),
+    Case("smolagents", "OpenInference", *_SMOL),
+    Case("smolagents, streaming", "OpenInference", *_SMOL, _STREAM),
+    Case("smolagents, a tool fails", "OpenInference", *_SMOL, _FAILS),
+    Case("smolagents, malformed arguments", "OpenInference", *_SMOL, _BADARGS),
+    Case("smolagents, polling", "OpenInference", *_SMOL, _POLL),
+    Case("smolagents, tools that are classes", "OpenInference", *_SMOL, _CLASSES),
+    Case("smolagents, code", "OpenInference", *_SMOL, _CODE),
+    Case("smolagents, code, streaming", "OpenInference", *_SMOL, (*_CODE, *_STREAM)),
+    Case("smolagents, a managed agent", "OpenInference", *_SMOL, _MANAGED),
+    Case("smolagents", "OpenTelemetry genai", *_SMOL, _GENAI, SPAN),
 )
 
 

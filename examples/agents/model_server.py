@@ -19,6 +19,7 @@ from runreel.demo.model_server import _id as made_id
 
 _OSLO, _LISBON = ("get_weather", '{"city": "Oslo"}'), ("get_weather", '{"city": "Lisbon"}')
 _POLL = ("poll_job", '{"job_id": "J-17"}')
+_OVER = '{"agent_name": "weather_agent", "message": "How is Oslo?", "context": {"asked": "[scenario:oslo]"}}'
 SCENARIOS: Scenarios = {
     "weather": (
         Turn(calls=(_LISBON, _OSLO)),
@@ -29,6 +30,12 @@ SCENARIOS: Scenarios = {
     "badargs": (Turn(calls=(("get_weather", '{"city": "Lis'),)), Turn(calls=(_LISBON,)), Turn("Lisbon is 21.5 C.")),
     "toolerror": (Turn(calls=(("get_weather", '{"city": "Atlantis"}'),)), Turn("I could not find Atlantis.")),
     "handoff": (Turn(calls=(("transfer_to_weather_agent", "{}"),)), Turn(calls=(_OSLO,)), Turn("Oslo is -3 C.")),
+    "team": (Turn(calls=(("weather_agent", '{"input": "[scenario:oslo] How is Oslo?"}'),)), Turn("Oslo is -3 C.")),
+    "managed": (Turn(calls=(("weather_agent", '{"task": "[scenario:oslo] How is Oslo?"}'),)), Turn("Oslo is -3 C.")),
+    "swarm": (Turn(calls=(("handoff_to_agent", _OVER),)), Turn("Handed over.")),
+    "oslo": (Turn(calls=(_OSLO,)), Turn("It is -3 C in Oslo.")),
+    "report": (Turn(calls=(_OSLO,)), Turn(calls=(("Report", '{"city": "Oslo", "temp_c": -3}'),)), Turn("Done.")),
+    "code": (Turn('I ask.\n<code>\nfound = get_weather(city="Lisbon")\nfinal_answer(found)\n</code>'),),
     "plain": (Turn("Understood."),),
 }
 
@@ -55,6 +62,18 @@ class Handler(model_server._Handler):
             self._stream([f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in anthropic_api.events(whole)])
         else:
             self._events(numbered(events(whole)), 0)
+
+    def _turn(self, body: dict[str, Any]) -> Turn:
+        """Pick the turn of a chat. smolagents tells the calls that were made as text, and ends with a call."""
+        told = [{**one, "tool_calls": True} if _is_call(one) else one for one in body["messages"]]
+        turn = super()._turn({**body, "messages": told})
+        if turn.calls or not any(one["function"]["name"] == "final_answer" for one in body.get("tools", ())):
+            return turn
+        return Turn(calls=(("final_answer", json.dumps({"answer": turn.text}, ensure_ascii=False)),))
+
+
+def _is_call(message: dict[str, Any]) -> bool:
+    return message["role"] == "assistant" and "Calling tools:" in json.dumps(message.get("content"))
 
 
 class Server(ModelServer):

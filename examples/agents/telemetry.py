@@ -22,6 +22,7 @@ def options(*more: str) -> argparse.Namespace:
     parser.add_argument("--stream", action="store_true")
     parser.add_argument("--instrumentation", default="openinference")
     parser.add_argument("--also-openai", action="store_true", help="instrument the OpenAI SDK as well")
+    parser.add_argument("--classes", action="store_true", help="tools are classes of the framework's, no functions")
     return parser.parse_args()
 
 

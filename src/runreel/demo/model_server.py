@@ -218,13 +218,16 @@ class _Handler(BaseHTTPRequestHandler):
         if first and scenario_of(raw.decode(), self.server.scenarios) == "flaky":
             self._error(429, "Rate limit reached", ("retry-after", "0"))
             return
-        turn = turn_for(body, self.server.scenarios)
+        turn = self._turn(body)
         if turn.status != 200:
             self._error(turn.status, turn.text)
         elif body.get("stream"):
             self._events(chunks(body, turn), turn.cut_after)
         else:
             self._json(200, completion(body, turn))
+
+    def _turn(self, body: dict[str, Any]) -> Turn:
+        return turn_for(body, self.server.scenarios)
 
     def _error(self, status: int, message: str, *headers: tuple[str, str]) -> None:
         error = {"message": message, "type": _ERROR_TYPES[status], "param": None, "code": None}
