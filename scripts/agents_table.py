@@ -280,6 +280,8 @@ def judged(case: Case, verdict: str, replay: "subprocess.CompletedProcess[str]",
     try:
         said = json.loads(replay.stdout)
     except ValueError:
+        said = {}
+    if "divergences" not in said:
         replayed = "refused" if replay.returncode == 125 else "failed"
         return Row(case, verdict, replayed, live=live, reason=reason(replay.stderr))
     found = said["divergences"]
