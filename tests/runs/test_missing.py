@@ -1,5 +1,7 @@
+from dataclasses import replace
+
 from otlp_build import ROOT, agent, answer, call, llm, msg, tool
-from runreel.runs.missing import missing_model_calls
+from runreel.runs.missing import missing_model_calls, missing_tool_calls
 from runreel.values import Run
 from span_kit import captured_run, runs_of, spans_of
 
@@ -58,3 +60,39 @@ def test_an_answer_that_left_the_ids_out_is_known_by_the_names_of_its_calls() ->
 
     assert list(missing_model_calls(run_of(TURN_1, same, TURN_3))) == []
     assert len(list(missing_model_calls(run_of(TURN_1, other, TURN_3)))) == 1
+
+
+SMOLAGENTS = "opentelemetry.instrumentation.genai.smolagents"
+PROMPT = msg("system", "You write code.\ndef look_up(city: string) -> dict:\n    ...\ndef final_answer(answer: any):")
+
+
+def told(run: Run) -> list[tuple[int | None, str]]:
+    return [(gap.step, gap.needed_for) for gap in missing_tool_calls(run)]
+
+
+def smolagents(*answered: object, scope: str = SMOLAGENTS, more: tuple[object, ...] = ()) -> Run:
+    turn = llm(B1, ROOT, [PROMPT, USER], [msg("assistant", *answered)])
+    spans = spans_of(agent(), turn, *more)
+    (run,) = runs_of([replace(one, scope=replace(one.scope, name=scope)) for one in spans])
+    return run
+
+
+def test_a_tool_that_smolagents_called_and_its_instrumentation_left_out_is_missing() -> None:
+    run = smolagents(call("look_up", {}, "c1"), call("final_answer", {}, "c2"))
+
+    (gap,) = missing_tool_calls(run)
+    assert gap.cause == "missing_tool_call: the model asked for look_up, and no span tells what came of it"
+    assert "OpenInference" in gap.fix
+    assert (gap.needed_for, run.replayable) == ("frozen", "none")
+
+
+def test_a_tool_that_generated_code_calls_is_missing_as_well() -> None:
+    assert told(smolagents("I look.\n<code>\nfinal_answer(look_up(city='Oslo'))\n</code>")) == [(1, "frozen")]
+    assert told(smolagents("<code>\nfinal_answer(1 + 1)\n</code>")) == []
+
+
+def test_calls_that_are_steps_and_instrumentations_that_record_them_lack_none() -> None:
+    step = tool("00000000000000c1", ROOT, "look_up", {}, "F", at=40)
+
+    assert told(smolagents(call("look_up", {}, "c1"), more=(step,))) == []
+    assert told(smolagents(call("look_up", {}, "c1"), scope="something.else")) == []

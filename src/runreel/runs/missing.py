@@ -1,11 +1,51 @@
-"""Notices model calls that happened and were not recorded: what remains of them in later requests and tool steps."""
+"""Notices calls that happened and were not recorded: model calls by what remains of them in later requests and tool
+steps, tool calls by what models asked for."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from runreel.values import Gap, Ref, Run, Step, Value
 
 _FIX: Final = "instrument every model client of the agent, and flush the exporter before the process ends"
+
+_NO_TOOLS: Final = "opentelemetry.instrumentation.genai.smolagents"
+_USE: Final = (
+    "use OpenInference's instrumentation of smolagents, which records its tools, or make each tool a boundary "
+    "(runreel.record.tool)"
+)
+_DEFINED: Final = re.compile(r"^def (\w+)\(", re.MULTILINE)
+_ENDING: Final = "final_answer"
+
+
+def missing_tool_calls(run: Run) -> Iterator[Gap]:
+    """Yield a gap for each model call of smolagents whose tools nobody recorded: this instrumentation leaves them out,
+    and their results come back to the model as prose.
+
+    A model asks for a tool by a call, or by code that calls what its prompt defines.
+    """
+    if not any(str(step.fields.get("instrumentation") or "").startswith(_NO_TOOLS) for step in run.steps):
+        return
+    known = {_ENDING, *(step.name for step in run.steps if step.kind in ("tool", "agent"))}
+    for turn in (step for step in run.steps if step.kind == "llm" and step.shadowed_by is None):
+        names = {name for _, name in _calls(run, turn.output)} | _called_by_code(run, turn)
+        if missing := sorted(names - known):
+            cause = f"missing_tool_call: the model asked for {', '.join(missing)}, and no span tells what came of it"
+            yield Gap(turn.seq, "tool_call", "frozen", cause, _USE)
+
+
+def _called_by_code(run: Run, turn: Step) -> set[str]:
+    asked, answered = (" ".join(_texts(run.value(ref))) for ref in (turn.input, turn.output))
+    return {name for name in _DEFINED.findall(asked) if "<code>" in answered and f"{name}(" in answered}
+
+
+def _texts(messages: Value) -> Iterator[str]:
+    for message in messages if isinstance(messages, tuple) else ():
+        parts = message.get("parts") if isinstance(message, Mapping) else None
+        for part in parts if isinstance(parts, tuple) else ():
+            text = part.get("content") if isinstance(part, Mapping) and part.get("type") == "text" else None
+            if isinstance(text, str):
+                yield text
 
 
 def missing_model_calls(run: Run) -> Iterator[Gap]:

@@ -6,7 +6,7 @@
 from collections.abc import Iterator, Mapping
 
 from runreel.runs.loose_ends import loose_ends
-from runreel.runs.missing import missing_model_calls
+from runreel.runs.missing import missing_model_calls, missing_tool_calls
 from runreel.runs.signatures import unsigned
 from runreel.semconv.registry import Field, fields_of
 from runreel.semconv.switches import content_switch, model_switch
@@ -43,6 +43,7 @@ def judge(run: Run) -> tuple[Replayable, tuple[Gap, ...]]:
     """Return the verdict and the gaps, in the order of the steps, those of the whole run last."""
     gaps = [gap for step in run.steps if step.shadowed_by is None for gap in _step_gaps(step)]
     gaps += missing_model_calls(run)
+    gaps += missing_tool_calls(run)
     gaps += loose_ends(run)
     gaps += unsigned(run)
     gaps += _run_gaps(run)

@@ -136,6 +136,7 @@ Each gap names step, field, cause, what it stands in the way of, and what to do.
 | `unrecorded` | the recorder met a value that has no recorded form |
 | `dropped_attributes` | the sender says that it left attributes out |
 | `missing_model_call` | a request or a tool step shows a model call that was not recorded |
+| `missing_tool_call` | a model asked for a tool, and the instrumentation is known to leave tools out |
 | `missing_parent` | the span above never arrived |
 | `no_calls`, `no_model_calls` | nothing to answer from; tool calls without any model call |
 | `model_alias` | the exact model is not known |

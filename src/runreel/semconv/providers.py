@@ -1,5 +1,6 @@
 """Who serves a model: the conventions' name for the spellings that senders use."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -15,6 +16,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "google": "gcp.gen_ai",
     "xai": "x_ai",
     "mistralai": "mistral_ai",
+    "aws": "aws.bedrock",
     "bedrock": "aws.bedrock",
     "watsonx": "ibm.watsonx.ai",
     "openai.chat": "openai",
@@ -58,6 +60,13 @@ _MODELS: Final[Mapping[str, str]] = {
     "o4": "openai",
 }
 
+# As Bedrock names models: by their vendor, behind a region's prefix where they run in several. OpenAI's have such names
+# at its endpoint for OpenAI's API, too.
+_BEDROCK: Final = re.compile(
+    r"(?:arn:aws[\w-]*:bedrock:|(?:[a-z]{2,6}(?:-gov)?\.)?"
+    r"(?:ai21|amazon|anthropic|cohere|deepseek|meta|mistral|qwen|writer)\.)"
+)
+
 
 def provider(name: Value, model: Value = None) -> str:
     """Return the conventional name; an unknown one as it is, "" where there is none.
@@ -68,5 +77,7 @@ def provider(name: Value, model: Value = None) -> str:
         return ""
     if name.lower() in _FRAMEWORKS:
         start = model if isinstance(model, str) else ""
+        if _BEDROCK.match(start):
+            return "aws.bedrock"
         return next((known for prefix, known in _MODELS.items() if start.startswith(prefix)), "")
     return _NAMES.get(name.lower(), name)
