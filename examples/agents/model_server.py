@@ -1,4 +1,4 @@
-"""A scripted model server on loopback for the example agents: OpenAI chat and responses, Anthropic; streaming too.
+"""A scripted model server on loopback for the example agents: OpenAI, Anthropic and Gemini, streaming too.
 
     python model_server.py --port 0      prints the port that it took, then serves until it is killed
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import anthropic_api
+import gemini_api
 
 from runreel.demo import model_server
 from runreel.demo.model_server import CREATED, SNAPSHOTS, ModelServer, Scenarios, Turn
@@ -20,6 +21,8 @@ from runreel.demo.model_server import _id as made_id
 _OSLO, _LISBON = ("get_weather", '{"city": "Oslo"}'), ("get_weather", '{"city": "Lisbon"}')
 _POLL = ("poll_job", '{"job_id": "J-17"}')
 _OVER = '{"agent_name": "weather_agent", "message": "How is Oslo?", "context": {"asked": "[scenario:oslo]"}}'
+_TO_WORKER = '{"to_agent": "weather-agent", "reason": "It knows the weather."}'
+_TO_AGENT = '{"agent_name": "weather_agent"}'
 SCENARIOS: Scenarios = {
     "weather": (
         Turn(calls=(_LISBON, _OSLO)),
@@ -36,16 +39,23 @@ SCENARIOS: Scenarios = {
     "oslo": (Turn(calls=(_OSLO,)), Turn("It is -3 C in Oslo.")),
     "report": (Turn(calls=(_OSLO,)), Turn(calls=(("Report", '{"city": "Oslo", "temp_c": -3}'),)), Turn("Done.")),
     "code": (Turn('I ask.\n<code>\nfound = get_weather(city="Lisbon")\nfinal_answer(found)\n</code>'),),
+    "handover": (Turn(calls=(("handoff", _TO_WORKER),)), Turn(calls=(_OSLO,)), Turn("Oslo is -3 C.")),
+    "transfer": (Turn(calls=(("transfer_to_agent", _TO_AGENT),)), Turn(calls=(_OSLO,)), Turn("Oslo is -3 C.")),
+    "expert": (Turn(calls=(("weather_agent", '{"request": "[scenario:plain] Oslo?"}'),)), Turn("It understood.")),
+    "policies": (Turn(calls=(("policies", '{"input": "Refunds?"}'),)), Turn("They are paid within 14 days.")),
     "plain": (Turn("Understood."),),
 }
 
 
 class Handler(model_server._Handler):
-    """Answers requests to `/responses` and `/messages` as well."""
+    """Answers requests to `/responses`, `/messages` and `:generateContent` as well."""
 
     def do_POST(self) -> None:
         """Answer a request."""
         api = self.path.partition("?")[0].rpartition("/")[2]
+        if api.endswith((gemini_api.PLAIN, gemini_api.STREAM)):
+            self._gemini(*api.split(":"))
+            return
         if api not in ("responses", "messages"):
             super().do_POST()
             return
@@ -62,6 +72,16 @@ class Handler(model_server._Handler):
             self._stream([f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in anthropic_api.events(whole)])
         else:
             self._events(numbered(events(whole)), 0)
+
+    def _gemini(self, model: str, method: str) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        with self.server.lock:
+            self.server.bodies.append(body)
+        whole = gemini_api.response(body, model, gemini_api.turn_for(body, self.server.scenarios))
+        if f":{method}" == gemini_api.STREAM:
+            self._stream([f"data: {json.dumps(one)}\r\n\r\n" for one in gemini_api.events(whole)])
+        else:
+            self._json(200, whole)
 
     def _turn(self, body: dict[str, Any]) -> Turn:
         """Pick the turn of a chat. smolagents tells the calls that were made as text, and ends with a call."""

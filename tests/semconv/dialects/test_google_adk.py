@@ -156,3 +156,34 @@ def test_the_transfer_to_another_agent_is_a_decision() -> None:
 )
 def test_spans_without_an_operation_are_known_by_their_name(name: str, kind: str) -> None:
     assert reading({}, name=name).kind == kind
+
+
+def test_the_pieces_of_a_stream_are_one_message() -> None:
+    def piece(part: Value, reason: str) -> Value:
+        return {"role": "assistant", "parts": [part], "finish_reason": reason}
+
+    call = {"type": "tool_call", "id": "c1", "name": "get_weather", "arguments": {"city": "Oslo"}}
+    said = [
+        piece({"type": "text", "content": "Let me "}, ""),
+        piece({"type": "text", "content": "look."}, ""),
+        piece(call, "stop"),
+        piece({"type": "text", "content": "Another answer."}, "stop"),
+    ]
+    found = reading({"gen_ai.operation.name": "generate_content", "gen_ai.output.messages": json.dumps(said)})
+
+    first, second = found.output.value
+    assert first == {
+        "role": "assistant",
+        "parts": ({"type": "text", "content": "Let me look."}, call),
+        "finish_reason": "stop",
+    }
+    assert second["parts"] == ({"type": "text", "content": "Another answer."},)
+
+
+@pytest.mark.parametrize(
+    ("tool", "kind"), [("transfer_to_agent", "decision"), ("exit_loop", "decision"), ("set_model_response", "other")]
+)
+def test_tools_that_steer_the_agent_are_no_tool_calls(tool: str, kind: str) -> None:
+    given: dict[str, Value] = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
+
+    assert reading(given, name=f"execute_tool {tool}").kind == kind

@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runreel.replay.adapters import langchain, mcp, openai_agents, pydantic_ai, smolagents, strands
+from runreel.replay.adapters import (
+    google_adk,
+    langchain,
+    llamaindex,
+    mcp,
+    openai_agents,
+    pydantic_ai,
+    smolagents,
+    strands,
+)
 from runreel.replay.adapters.answers import Answers
 from runreel.replay.adapters.mcp_server import facts as mcp_facts
 from runreel.replay.boundaries.functions import Asking
@@ -71,6 +80,22 @@ ADAPTERS: Final = (
         (2,),
         ("openinference.instrumentation.smolagents", "opentelemetry.instrumentation.genai.smolagents"),
         smolagents.install,
+    ),
+    Adapter(
+        "LlamaIndex",
+        "llama-index-core",
+        (0, 14),
+        (0, 15),
+        ("openinference.instrumentation.llama_index", "llamaindex.opentelemetry.tracer"),
+        llamaindex.install,
+    ),
+    Adapter(
+        "Google ADK",
+        "google-adk",
+        (2, 13),
+        (3,),
+        ("gcp.vertex.agent", "openinference.instrumentation.google_adk"),
+        google_adk.install,
     ),
     Adapter("Pydantic AI", "pydantic-ai-slim", (2, 68), (3,), ("pydantic-ai",), pydantic_ai.install),
     Adapter(

@@ -11,7 +11,7 @@ from typing import Final
 
 from runreel.semconv import messages as shapes
 from runreel.semconv.content import tool_arguments, understand
-from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source
+from runreel.semconv.dialect import Dialect, Source, Switch, arguments_source, read_keys
 from runreel.semconv.message_events import Body, answered, read_body, sent
 from runreel.semconv.view import ABSENT, Found, Memo, View
 from runreel.values import Kind, Value
@@ -22,7 +22,11 @@ _ANSWER: Final = f"{_OWN}llm_response"
 _ARGUMENTS: Final = f"{_OWN}tool_call_args"
 _RESULT: Final = f"{_OWN}tool_response"
 _MERGED: Final = "(merged tools)"
+_MESSAGES: Final = "gen_ai.output.messages"
 _TRANSFER: Final = "transfer_to_agent"
+# Tools by which a model steers the agent, or gives its answer: they reach nothing outside, and run again.
+_STEERING: Final[Mapping[str, str]] = {_TRANSFER: "handoff", "exit_loop": "escalate"}
+_NO_CALLS: Final = frozenset({_MERGED, "set_model_response"})
 _OFF: Final = "content_off: the sender put {} in its place"
 _PARAMS: Final[Mapping[str, str]] = {
     "temperature": "temperature",
@@ -46,9 +50,9 @@ def _claims(view: View) -> bool:
 
 def _kind(view: View) -> tuple[Kind, str] | None:
     tool = view.text("gen_ai.tool.name")
-    if tool == _MERGED or view.span.name == "execute_tool (merged)":
+    if tool in _NO_CALLS or view.span.name == "execute_tool (merged)":
         return "other", "gen_ai.tool.name"
-    if tool == _TRANSFER:
+    if tool in _STEERING:
         return "decision", "gen_ai.tool.name"
     if view.text("gen_ai.operation.name"):
         return None
@@ -104,6 +108,9 @@ def _input(view: View) -> Found:
 
 
 def _output(view: View) -> Found:
+    pieces = read_keys(view, (_MESSAGES,), "messages", "assistant")
+    if isinstance(pieces.value, tuple):
+        return replace(pieces, value=_joined(pieces.value))
     found = _json(view, _ANSWER)
     if not isinstance(found.value, Mapping):
         return found if found is not ABSENT else answered(view, _body)
@@ -114,6 +121,20 @@ def _output(view: View) -> Found:
     if reason is not None:
         made["finish_reason"] = shapes.finish(reason)
     return replace(found, value=(made,))
+
+
+def _joined(pieces: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Put the pieces of a stream together: each is written as a message, all but the last without a finish reason."""
+    out: list[Mapping[str, Value]] = []
+    for piece in pieces:
+        if not isinstance(piece, Mapping):
+            return pieces
+        if out and not out[-1].get("finish_reason") and piece.get("role") == out[-1].get("role"):
+            parts = (*_listed(out[-1].get("parts")), *_listed(piece.get("parts")))
+            out[-1] = {**out[-1], **piece, "parts": shapes.joined(parts)}
+        else:
+            out.append(piece)
+    return tuple(out)
 
 
 def _definitions(view: View) -> Found:
@@ -161,7 +182,7 @@ def _chosen(view: View) -> Found:
 
 def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
     if kind == "decision":
-        return {"type": "handoff"}
+        return {"type": _STEERING.get(view.text("gen_ai.tool.name"), "handoff")}
     if kind != "llm":
         return {}
     config = _map(_map(_json(view, _REQUEST).value).get("config"))
@@ -191,7 +212,7 @@ DIALECT = Dialect(
     },
     contents={
         "llm.input": Source((_REQUEST, "gen_ai.*.message"), read=_input),
-        "llm.output": Source((_ANSWER, "gen_ai.choice"), read=_output),
+        "llm.output": Source((_MESSAGES, _ANSWER, "gen_ai.choice"), read=_output),
         "llm.tool_definitions": Source((_REQUEST,), read=_definitions),
         "tool.input": Source((_ARGUMENTS,), read=_tool_input),
         "tool.output": Source((_RESULT,), read=_tool_output),
