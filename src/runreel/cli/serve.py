@@ -58,7 +58,7 @@ async def _serve(service: "Service", ready_file: Path | None) -> int:
         starting.cancel()
         await asyncio.wait({starting})  # it stops what it started
         return 0
-    line = ready_line(starting.result())
+    line = ready_line(starting.result(), service.otlp_http, service.api_at)
     if ready_file is not None:
         _write(ready_file, line)
     print(line, flush=True)
@@ -76,11 +76,12 @@ def _on_signal(number: signal.Signals, stopping: asyncio.Event) -> None:
     stopping.set()
 
 
-def ready_line(collector: "Collector") -> str:
-    """Say where a collector listens, in one line."""
+def ready_line(collector: "Collector", otlp_http: str | None = None, api: str = "") -> str:
+    """Say where a collector listens, in one line. `otlp_http` and `api` are where others than this machine find them,
+    where that is elsewhere."""
     grpc = f" grpc {collector.otlp_grpc}" if collector.otlp_grpc else ""
-    http = f" http {collector.otlp_http}" if collector.otlp_http else ""
-    return f"ready:{grpc}{http} api {collector.api}"
+    http = f" http {otlp_http or collector.otlp_http}" if otlp_http or collector.otlp_http else ""
+    return f"ready:{grpc}{http} api {api or collector.api}"
 
 
 def _write(path: Path, line: str) -> None:

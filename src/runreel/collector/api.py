@@ -49,6 +49,8 @@ class ReadApi:
         goldens: Goldens | None = None,
         more: Sequence[Route] = (),
     ) -> None:
+        self.otlp: Callable[[Scope, Any, Any], Awaitable[None]] | None = None
+        """Takes OTLP over HTTP under this address, too, where the receiver's own wants a certificate."""
         self.otlp_http: str | None = None
         self.watch: Watch | None = None
         """Where the collector takes OTLP over HTTP, once it does: for clients that know the read API alone."""
@@ -79,6 +81,8 @@ class ReadApi:
         answer: Callable[[Scope, Any, Any], Awaitable[None]] = self._app
         if not self._allowed(scope):
             answer = _error(401, "a bearer token is needed: collector.json holds it", {"WWW-Authenticate": "Bearer"})
+        elif self.otlp is not None and scope["path"].startswith("/v1/"):
+            answer = self.otlp
         # Routed as it was written: a slash in the name of a run, written %2F, is none of the path.
         raw = scope.get("raw_path")
         await answer({**scope, "path": raw.decode("latin-1")} if raw else scope, receive, send)

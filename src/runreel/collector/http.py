@@ -8,6 +8,8 @@ from typing import Any
 
 import uvicorn
 
+from runreel.collector.tls import Certificate
+
 GRACE_S = 30
 # Exporters keep connections open between exports, a minute apart or less: closing earlier races with their next one.
 _KEEP_ALIVE_S = 75
@@ -38,7 +40,7 @@ class _Server(uvicorn.Server):
 class HttpServer:
     """Owns the socket from `start` on. `stop` closes it, then waits for requests in flight; twice is no error."""
 
-    def __init__(self, app: Any, listener: socket.socket) -> None:
+    def __init__(self, app: Any, listener: socket.socket, certificate: Certificate | None = None) -> None:
         config = uvicorn.Config(
             app,
             http="httptools",
@@ -52,6 +54,7 @@ class HttpServer:
             proxy_headers=False,
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=GRACE_S,
+            **(certificate.uvicorn() if certificate else {}),
         )
         self._server = _Server(config)
         self._listener = listener

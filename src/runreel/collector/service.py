@@ -44,6 +44,7 @@ from runreel.collector.settings import (
 )
 from runreel.collector.settled import Settled
 from runreel.collector.telemetry import Telemetry
+from runreel.collector.tls import Certificate, load
 from runreel.collector.watch import Watch
 from runreel.components import SPOOL
 from runreel.errors import LockedError, StoreError
@@ -54,7 +55,7 @@ from runreel.spool import Spool
 from runreel.spool.custody import Custody
 from runreel.storage import RunStore
 
-_READ_API = "read_api"
+_READ_API, _READ_API_TLS = "read_api", "read_api over tls"
 _METRICS = "metrics"
 _log = logging.getLogger(__name__)
 
@@ -89,7 +90,10 @@ class Service:
         self._home = home
         self._build = build
         self.spool: Spool | None = None
-        self.metrics_at = ""
+        self.metrics_at = self.api_at = ""
+        self.otlp_http: str | None = None
+        """Where it takes OTLP over HTTP, as clients with a certificate see it."""
+        self._certificates: Mapping[str, Certificate | None] = {}
         self._stack = contextlib.AsyncExitStack()
         self._health: list[Health] = []
 
@@ -112,6 +116,7 @@ class Service:
 
     async def _start(self) -> Collector:
         self._claim_home()
+        self._certificates = await asyncio.to_thread(self._read_certificates)
         taken = self._take_ports()
         await self._start_health(taken)
         parts = await asyncio.to_thread(self._build, self._config, self._home)
@@ -133,8 +138,11 @@ class Service:
             goldens=_goldens(parts),
             more=QuarantineApi(aside[1], self.counts).routes if aside else (),
         )
-        api = await self._serve(reading, taken[_READ_API])
-        self._stack.push_async_callback(api.stop)
+        self._stack.push_async_callback((await self._serve(reading, taken[_READ_API])).stop)
+        if _READ_API_TLS in taken:
+            abroad = await self._serve(reading, taken[_READ_API_TLS], self._certificates[_READ_API_TLS])
+            self._stack.push_async_callback(abroad.stop)
+            self.api_at = f"https://{ports.address(taken[_READ_API_TLS])}"
         keeper = aside[0] if aside else None
         if _METRICS in taken:
             from runreel.collector.metrics import Metrics
@@ -142,13 +150,16 @@ class Service:
             self.metrics_at = ports.address(taken[_METRICS])
             metrics = await self._serve(Metrics(self.counts, self.spool, keeper), taken[_METRICS])
             self._stack.push_async_callback(metrics.stop)
-        receivers = await self._start_receivers(pipeline, taken)
+        api = f"http://{ports.address(taken[_READ_API])}"
+        receivers = await self._start_receivers(pipeline, taken, reading)
+        self.otlp_http = receivers.get("http")
         collector = Collector(
             pid=os.getpid(),
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             otlp_grpc=receivers.get("grpc"),
-            otlp_http=f"http://{receivers['http']}" if "http" in receivers else None,
-            api=f"http://{ports.address(taken[_READ_API])}",
+            # Commands of this machine bring a token instead of a certificate.
+            otlp_http=api if reading.otlp else self.otlp_http,
+            api=api,
             token=token,
         )
         reading.otlp_http = collector.otlp_http
@@ -195,7 +206,12 @@ class Service:
                 take(extension_id, extension.endpoint, f"extensions::{extension_id}")
             elif isinstance(extension, ReadApiConfig):
                 read_api = extension
-        take(_READ_API, read_api.endpoint, f"extensions::{_READ_API}")
+        where = f"extensions::{_READ_API}"
+        if read_api.tls is None:
+            take(_READ_API, read_api.endpoint, where)
+        else:  # beside the one of this machine, which `collector.json` names
+            take(_READ_API, ReadApiConfig().endpoint, where)
+            take(_READ_API_TLS, read_api.endpoint, where)
         metrics = self._config.telemetry.metrics.address
         if metrics is not None:
             take(_METRICS, metrics, "service::telemetry::metrics", "address")
@@ -245,8 +261,21 @@ class Service:
         used = {name for pipeline in self._config.pipelines.values() for name in pipeline.receivers}
         return {name: cast("OtlpConfig", self._config.receivers[name]) for name in sorted(used)}
 
-    async def _serve(self, app: Any, listener: socket.socket) -> HttpServer:
-        server = HttpServer(app, listener)
+    def _read_certificates(self) -> Mapping[str, Certificate | None]:
+        """Read the certificates of everything that listens, by its place in the configuration. Raises StoreError."""
+        found = {}
+        for receiver_id, settings in self._receivers().items():
+            for name, protocol in (("grpc", settings.protocols.grpc), ("http", settings.protocols.http)):
+                place = f"receivers::{receiver_id}::protocols::{name}"
+                found[place] = load(protocol.tls if protocol else None, f"{place}::tls")
+        for extension_id in self._config.started_extensions:
+            extension = self._config.extensions[extension_id]
+            if isinstance(extension, ReadApiConfig):
+                found[_READ_API_TLS] = load(extension.tls, f"extensions::{extension_id}::tls")
+        return found
+
+    async def _serve(self, app: Any, listener: socket.socket, certificate: Certificate | None = None) -> HttpServer:
+        server = HttpServer(app, listener, certificate)
         await server.start()
         return server
 
@@ -260,8 +289,10 @@ class Service:
                 server = await self._serve(health, taken[extension_id])
                 self._stack.push_async_callback(server.stop)
 
-    async def _start_receivers(self, pipeline: Pipeline, taken: dict[str, socket.socket]) -> dict[str, str]:
-        """Start what takes requests; return the first address of each protocol."""
+    async def _start_receivers(
+        self, pipeline: Pipeline, taken: dict[str, socket.socket], reading: ReadApi
+    ) -> dict[str, str]:
+        """Start what takes requests; return the first address of gRPC, the first URL of HTTP."""
         from runreel.collector.receivers.otlp_grpc import OtlpGrpc
 
         addresses: dict[str, str] = {}
@@ -282,13 +313,18 @@ class Service:
             grpc, http = settings.protocols.grpc, settings.protocols.http
             if grpc is not None:
                 server = OtlpGrpc(intake, grpc.max_recv_msg_size_mib * MIB, self._tokens(grpc.auth))
-                where = f"receivers::{receiver_id}::protocols::grpc::endpoint"
-                addresses.setdefault("grpc", server.bind(grpc.endpoint, where))
+                where = f"receivers::{receiver_id}::protocols::grpc"
+                bound = server.bind(grpc.endpoint, f"{where}::endpoint", self._certificates[where])
+                addresses.setdefault("grpc", bound)
                 await server.start()
                 stops.append(server.stop)
             if http is not None:
                 app = OtlpHttp(intake, http.max_request_body_size, self._tokens(http.auth))
-                web = await self._serve(app, taken[receiver_id])
-                addresses.setdefault("http", ports.address(taken[receiver_id]))
+                certificate = self._certificates[f"receivers::{receiver_id}::protocols::http"]
+                web = await self._serve(app, taken[receiver_id], certificate)
+                if (certificate is not None or _READ_API_TLS in taken) and "http" not in addresses:
+                    reading.otlp = OtlpHttp(intake, http.max_request_body_size)
+                scheme = "https" if certificate else "http"
+                addresses.setdefault("http", f"{scheme}://{ports.address(taken[receiver_id])}")
                 stops.append(web.stop)
         return addresses

@@ -60,7 +60,6 @@ def _on_where_null(value: object) -> object:
 
 
 Endpoint = Annotated[str, AfterValidator(_endpoint)]
-LoopbackEndpoint = Annotated[str, AfterValidator(_loopback)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
 
@@ -70,16 +69,26 @@ class AuthConfig(Strict):
     authenticator: str
 
 
+class TlsConfig(Strict):
+    """The certificate of what listens; with `client_ca_file` only clients that bring one of that authority."""
+
+    cert_file: str = Field(min_length=1)
+    key_file: str = Field(min_length=1)
+    client_ca_file: str | None = Field(default=None, min_length=1)
+
+
 class _Listening(Strict):
-    """What listens. Without authentication on loopback only."""
+    """What listens. Without authentication, by a token or a client's certificate, on loopback only."""
 
     auth: AuthConfig | None = None  # before the endpoint, which is judged by it
+    tls: TlsConfig | None = None
     endpoint: Endpoint = ""
 
     @field_validator("endpoint")
     @classmethod
     def _check_loopback(cls, value: str, info: ValidationInfo) -> str:
-        return value if info.data.get("auth") else _loopback(value)
+        tls = info.data.get("tls")
+        return value if info.data.get("auth") or (tls and tls.client_ca_file) else _loopback(value)
 
 
 class GrpcConfig(_Listening):
@@ -141,9 +150,16 @@ class HealthCheckConfig(Strict):
 
 
 class ReadApiConfig(Strict):
-    """The extension `read_api`: where the command line asks for runs. Always on; port 0 takes a free one."""
+    """The extension `read_api`: where the command line asks for runs. Always on; port 0 takes a free one. With `tls` it
+    may be reached from other machines: every request needs the token."""
 
-    endpoint: LoopbackEndpoint = "127.0.0.1:0"
+    tls: TlsConfig | None = None  # before the endpoint, which is judged by it
+    endpoint: Endpoint = "127.0.0.1:0"
+
+    @field_validator("endpoint")
+    @classmethod
+    def _check_loopback(cls, value: str, info: ValidationInfo) -> str:
+        return value if info.data.get("tls") else _loopback(value)
 
 
 class BearerTokenAuthConfig(Strict):

@@ -19,6 +19,7 @@ from runreel.collector.logs import describe
 from runreel.collector.pipeline import Request
 from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.refusal import NOT_LET_IN, Refusal, refuse, too_large
+from runreel.collector.tls import Certificate
 from runreel.errors import DecodeError, RunReelError
 
 SignalName = Literal["traces", "logs", "metrics"]
@@ -56,14 +57,17 @@ class OtlpGrpc:
         )
         self._server.add_generic_rpc_handlers((_Methods(self._handlers()),))
 
-    def bind(self, endpoint: str, where: str) -> str:
+    def bind(self, endpoint: str, where: str, certificate: Certificate | None = None) -> str:
         """Take the port and return `host:port` as bound. Raises UsageError, as `ports.bind`."""
         # The library only says that it failed, on stderr at that: find out beforehand, in our words.
         probe: socket.socket = ports.bind(endpoint, where)
         address = ports.address(probe)
         probe.close()
         try:
-            self._server.add_insecure_port(address)
+            if certificate is None:
+                self._server.add_insecure_port(address)
+            else:
+                self._server.add_secure_port(address, certificate.grpc())
         except RuntimeError:
             ports.bind(address, where).close()
             raise
