@@ -1,5 +1,6 @@
 """Agents behind the walls: what is answered, what is refused before the start, and how an agent may end."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -133,8 +134,16 @@ def test_an_agents_own_exit_status_is_kept_and_noted(agent):
 def test_an_agent_that_is_cut_off_misses_its_calls(agent):
     replayed = replay(WEATHER, agent(TOP_LEVEL + "import os\nask('q')\nos._exit(9)\n"))
 
-    assert (replayed.exit_code, [one.type for one in replayed.divergences]) == (9, ["missing_call"])
-    assert any("exit status 9" in note for note in replayed.notes)
+    (found,) = replayed.divergences
+    assert (replayed.exit_code, found.type, found.recorded, replayed.not_reached) == (9, "missing_call", 2, 0)
+    assert found.reason == "not reached: the agent's process ended with exit status 9 before it"
+
+
+def test_of_the_calls_behind_an_end_the_first_is_named_and_the_others_are_counted(agent):
+    replayed = replay(WEATHER, agent(TOP_LEVEL + "import os\nos._exit(9)\n"))
+
+    assert [(one.type, one.recorded) for one in replayed.divergences] == [("missing_call", 1)]
+    assert "1 recorded call was not reached before the agent's process ended with exit status 9" in replayed.notes
 
 
 def test_an_agent_that_does_not_end_is_killed_and_not_comparable(agent):
@@ -143,6 +152,24 @@ def test_an_agent_that_does_not_end_is_killed_and_not_comparable(agent):
     replayed = replay(WEATHER, agent(source), timeout_s=4)
 
     assert (replayed.verdict, replayed.exit_status, replayed.ended) == ("not_comparable", 125, "timeout")
+
+
+def test_calls_that_an_agent_had_no_time_for_are_not_reached_rather_than_missing(agent):
+    replayed = replay(
+        WEATHER, agent(TOP_LEVEL + "ask('q')\nimport threading\nthreading.Event().wait()\n"), timeout_s=30
+    )
+
+    assert (replayed.verdict, replayed.divergences, replayed.not_reached) == ("not_comparable", (), 1)
+    assert "1 recorded call was not reached before its time was up" in replayed.notes
+
+
+@pytest.mark.parametrize("ending", ["raise ValueError('new')\n", "os.kill(os.getpid(), 9)\n"])
+def test_that_somebody_flagged_a_run_hides_no_other_end(agent, ending):
+    flagged = dataclasses.replace(WEATHER, outcome="user_flagged")
+
+    replayed = replay(flagged, agent(TOP_LEVEL + f"import os\nrun(get_weather)\n{ending}"))
+
+    assert (replayed.verdict, [one.type for one in replayed.divergences]) == ("diverged", ["output_mismatch"])
 
 
 def test_a_time_that_is_up_before_the_agent_starts_is_said(agent):

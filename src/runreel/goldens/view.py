@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from runreel.canonical import document_in
 from runreel.runs.document import plain, usage_of
+from runreel.runs.scores import before_flags
 from runreel.values import Kind, Run, Value
 
 KINDS: Final[tuple[Kind, ...]] = ("llm", "tool", "retrieval", "decision")
@@ -84,7 +85,7 @@ def view(run: Run) -> View:
         "output_tokens": got,
         "tokens": given + got,
     }
-    return View(run.outcome, run.value(run.final_output), bool(run.final_output.sha256), calls, used)
+    return View(before_flags(run), run.value(run.final_output), bool(run.final_output.sha256), calls, used)
 
 
 def pointer_of(text: str) -> str:

@@ -186,7 +186,10 @@ def _spanned(name: str, attributes: dict[str, AttributeValue], run_id: str, nest
     try:
         yield span
     except BaseException as error:
-        safely("span", partial(failed, span, error), None)
+        if not (
+            isinstance(error, SystemExit) and error.code in (None, 0)
+        ):  # the agent ends the program, and is content
+            safely("span", partial(failed, span, error), None)
         raise
     finally:
         context.detach(token)

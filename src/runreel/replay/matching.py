@@ -60,6 +60,7 @@ class Matcher:
     notes: dict[str, None] = field(default_factory=dict)
     calls: int = 0
     places: dict[int, int] = field(default_factory=dict)
+    not_asked: Entry | None = None
     _waiting: Waiting = field(init=False)
     _results: Results = field(init=False)
     _given: dict[int, None] = field(default_factory=dict)
@@ -307,11 +308,13 @@ class Matcher:
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
-    def finish(self, *, stopped: bool) -> tuple[tuple[Divergence, ...], int]:
+    def finish(self, *, stopped: bool, cut_off: bool = False) -> tuple[tuple[Divergence, ...], int]:
         """Return every divergence in order, and how many recorded calls were not reached because of one.
 
         A call that never came stands where the first one came that should have followed it. `stopped`: the agent ended
         early, with an exception. What it then did not ask for any more is one fact, not a divergence for each call.
+        `cut_off`: somebody ended it, or its process went away. Then nothing says that it would not have asked: the
+        first of those calls is `not_asked`, and whoever asks for this decides what that is worth.
         """
         never: dict[int, list[Divergence]] = {}
         not_reached = 0
@@ -322,7 +325,10 @@ class Matcher:
                 continue
             noticed = self._noticed.get(entry.seq)
             ran = entry.seq in self._results.ran
-            if noticed is None and end and (stopped or not self._changed_ones.isdisjoint(entry.after)):
+            if noticed is None and cut_off and not ran:
+                not_reached += 1
+                self.not_asked = self.not_asked or entry
+            elif noticed is None and end and (stopped or not self._changed_ones.isdisjoint(entry.after)):
                 not_reached += 1
             else:
                 otherwise = entry.seq in self._results.told_otherwise

@@ -5,16 +5,18 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from runreel.canonical import Bindings, Mismatch
-from runreel.replay import broken, decided
+from runreel.replay import broken, decided, ending
 from runreel.replay.cleaning import mask
+from runreel.replay.divergences import missing
 from runreel.replay.host import Host
 from runreel.replay.processes import notes_on
 from runreel.replay.recording import Recording, new_run_id, recording, result
 from runreel.replay.sandbox import Attempt, Isolation, NetworkAttempt, merge
 from runreel.replay.tape import Tape
 from runreel.replay.unifying import tokens_in
-from runreel.replay.values import Divergence, Replayed, Verdict
+from runreel.replay.values import Divergence, Entry, Replayed, Verdict
 from runreel.runs.assemble import assemble
+from runreel.runs.scores import before_flags
 from runreel.values import CleanBatch, RawBatch, Run
 
 Redact = Callable[[RawBatch], CleanBatch]
@@ -39,7 +41,10 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
     findings, notes = _network(seen)
     # Somebody left the debugger: what the agent would have done is not known.
     left = "left" in host.told
-    divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised" or seen.timed_out or left)
+    open_end = seen.timed_out or left
+    divergences, not_reached = matcher.finish(stopped=ended.get("how") == "raised", cut_off=open_end or not ended)
+    if not divergences and matcher.not_asked is not None and not open_end:
+        divergences, not_reached = (_cut_off_before(matcher.not_asked, _gone(seen)),), not_reached - 1
     at = {target: matcher.places.get(place, len(divergences)) for target, place in host.network_at.items()}
     divergences = _in_order(divergences, findings, at)
     own = recording(host.otlp, tape.run, new_run_id(tape.run.run_id), told=seen.told_id)
@@ -48,10 +53,10 @@ def judge(tape: Tape, seen: Seen, *, redact: Redact | None, duration_s: float) -
         to_end = ended.get("how") in ("returned", "exit") and not seen.timed_out
         other = decided.differences(tape.run, run, matcher.rules, matcher.bindings, last=matcher.last, ended=to_end)
         divergences = decided.put_in(other, divergences)
-    if not divergences and not left:
+    if not divergences and not open_end:
         divergences = tuple(_output_divergences(tape, seen, ended, run))
     verdict: Verdict = "diverged" if any(one.fails for one in divergences) else "same"
-    if seen.timed_out or left:
+    if open_end:
         verdict = "not_comparable"
     replayed = Replayed(
         of=tape.run.run_id,
@@ -126,18 +131,24 @@ def _network_divergence(attempt: NetworkAttempt) -> Divergence:
 def _output_divergences(tape: Tape, seen: Seen, ended: Mapping[str, Any], run: Run | None) -> list[Divergence]:
     """Every call was as recorded: is what came out of it, too?"""
     recorded = tape.run
-    if not ended and recorded.outcome == "ok" and not seen.timed_out:
+    went_well = before_flags(recorded) == "ok"
+    if not ended and went_well:
         cut_off = _cut_off(seen, recorded, run)
         if cut_off:
             return [
                 Divergence("output_mismatch", reason=cut_off, advice="let the agent's code return or exit by itself")
             ]
-    if ended.get("how") == "raised" and recorded.outcome == "ok":
+    if ended.get("how") == "raised" and went_well:
         if "broken" in ended:
             return [broken.divergence(tape, ended["broken"], tuple(seen.host.matcher.coverage))]
         reason = f"the agent ended with {ended['error_type']}; the recorded run ended well"
         return [Divergence("output_mismatch", reason=reason, advice="what it printed on the terminal says where")]
-    if run is None or not recorded.final_output.sha256 or not run.final_output.sha256:
+    if run is None:
+        return []
+    ended_otherwise = ending.difference(recorded, run)
+    if ended_otherwise is not None:
+        return [ended_otherwise]
+    if not recorded.final_output.sha256 or not run.final_output.sha256:
         return []
     was, now = recorded.value(recorded.final_output), run.value(run.final_output)
     rules = seen.host.matcher.rules
@@ -159,6 +170,18 @@ def _output_divergences(tape: Tape, seen: Seen, ended: Mapping[str, Any], run: R
             advice="every call is as recorded: the difference comes from the agent's code after the last one",
         )
     ]
+
+
+def _gone(seen: Seen) -> str:
+    """Say how a process ended that did not come to its own end."""
+    how = f"by signal {-seen.exit_code}" if seen.exit_code < 0 else f"with exit status {seen.exit_code}"
+    return f"the agent's process ended {how}"
+
+
+def _cut_off_before(entry: Entry, gone: str) -> Divergence:
+    """The first call that a process which is gone did not get to; those behind it are counted, and no more."""
+    advice = "let the agent's code return or exit by itself"
+    return replace(missing(entry, told_otherwise=False), reason=f"not reached: {gone} before it", advice=advice)
 
 
 def _cut_off(seen: Seen, recorded: Run, run: Run | None) -> str:
@@ -197,7 +220,9 @@ def _notes_of_end(seen: Seen, ended: Mapping[str, Any], not_reached: int) -> lis
     notes = []
     if not_reached:
         calls = "1 recorded call was" if not_reached == 1 else f"{not_reached} recorded calls were"
-        notes.append(f"{calls} not reached after the divergence")
+        before = "before its time was up" if seen.timed_out else "before the debugger was left"
+        cut = before if seen.timed_out or "left" in seen.host.told else f"before {_gone(seen)}"
+        notes.append(f"{calls} not reached {'after the divergence' if ended else cut}")
     if seen.host.break_at is not None:
         notes.append(f"step {seen.host.break_at} was never asked for: the debugger did not open")
     if "left" in seen.host.told:

@@ -10,7 +10,7 @@ from typing import Final
 from runreel.semconv import keys
 from runreel.semconv.reading import coerce
 from runreel.semconv.view import Memo, event_name
-from runreel.values import LogEvent, Outcome, Span, Value
+from runreel.values import LogEvent, Outcome, Run, Span, Value
 
 EVALUATION: Final = "gen_ai.evaluation.result"
 _WARNING: Final = 13  # OTLP's severity number
@@ -71,6 +71,14 @@ def judged(outcome: Outcome, flags: Sequence[Said], evaluations: Sequence[Said])
     if flags or (outcome == "ok" and any(_complaint(one) for one in evaluations)):
         return "user_flagged"
     return outcome
+
+
+def before_flags(run: Run) -> Outcome:
+    """Return how a run ended, whatever people said of it afterwards: nobody flags a replay."""
+    if run.outcome != "user_flagged":
+        return run.outcome
+    roots = [step for step in run.steps if step.parent is None and step.shadowed_by is None and step.kind == "agent"]
+    return "error" if any(step.error is not None for step in roots) else "ok"
 
 
 def _complaint(score: Said) -> bool:

@@ -13,7 +13,7 @@ from runreel.semconv.switches import content_switch, model_switch
 from runreel.values import Gap, NeededFor, Ref, Replayable, Run, Step, Value
 
 _BOUNDARIES = ("llm", "tool", "retrieval", "memory")
-_LENGTH = (
+LENGTH_FIX = (
     "unset OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and "
     "OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT at the sender"
 )
@@ -35,7 +35,7 @@ _EMBEDDINGS = (
 _UNRECORDED = "return and take plain values, dataclasses or pydantic models at the boundary"
 _LOSSES = "read the agent's log for what the recorder could not do"
 _BYPASSED = "put what connects there behind a tool (runreel.record.tool): no record holds what it was told"
-_CODE = "set service.version or vcs.ref.head.revision to the commit, in OTEL_RESOURCE_ATTRIBUTES"
+CODE_FIX = "set service.version or vcs.ref.head.revision to the commit, in OTEL_RESOURCE_ATTRIBUTES"
 _ALIAS = "pin the model to a dated snapshot, and use an instrumentation that records the model that answered"
 
 
@@ -117,7 +117,7 @@ def _cause(step: Step, name: str, ref: Ref) -> str:
 def _fix(step: Step, name: str, ref: Ref) -> str:
     instrumentation = str(step.fields.get("instrumentation") or "")
     if ref.state == "cut":
-        return _COUNT if "missing_index" in ref.reason else _LENGTH
+        return _COUNT if "missing_index" in ref.reason else LENGTH_FIX
     if "no_document_text" in ref.reason:
         return _DOCUMENTS
     if step.fields.get("operation") == "embeddings" and step.dialect in _WITHOUT_EMBEDDINGS:
@@ -161,7 +161,7 @@ def _run_gaps(run: Run) -> Iterator[Gap]:
     if run.open:
         yield Gap(None, "root", "diagnose", "open: the run has not ended yet", "wait until it has, then look again")
     if not _text(run.versions, "code_version"):
-        yield Gap(None, "code_version", "diagnose", "absent: no commit is named", _CODE)
+        yield Gap(None, "code_version", "diagnose", "absent: no commit is named", CODE_FIX)
 
 
 def _no_model_calls(run: Run) -> Iterator[Gap]:
