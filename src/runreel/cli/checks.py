@@ -81,13 +81,17 @@ def machine() -> Iterator[Check]:
             # A bare install is what an agent's own environment should have.
             says = f"not installed ({', '.join(missing)}); needed {_FOR[extra]}: pip install 'runreel[{extra}]'"
             yield Check(f"extra {extra}", "note", says)
+    yield sandbox()
+
+
+def sandbox() -> Check:
+    """Check which walls of the sandbox the kernel can build, by building them around a process that does nothing."""
     from runreel.replay.sandbox import probe
 
     try:
-        yield Check("sandbox", "ok", str(probe()))
+        return Check("sandbox", "ok", str(probe()))
     except SandboxError as error:
-        text = str(error)
-        yield Check("sandbox", "todo", "replay cannot keep an agent off the network here", text)
+        return Check("sandbox", "todo", "replay cannot keep an agent off the network here", str(error))
 
 
 def home(folder: Path) -> Iterator[Check]:

@@ -26,11 +26,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--last", type=int, default=20, metavar="N", help="how many runs to look at, newest first (default: 20)"
     )
+    parser.add_argument(
+        "--agent",
+        metavar="ENTRY",
+        help="look at an agent instead, script.py or module:callable, without running it: what of it would be "
+        "recorded, what a replay would answer, what to type next",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Check everything. Returns 0 where all is well, 1 where there is something to do."""
+    if args.agent is not None:
+        from runreel.cli import doctor_agent  # with the replay, which no other check wants
+
+        return doctor_agent.run(args)
     if not 0 <= args.last <= 10_000:
         raise UsageError(f"--last {args.last}: a number from 0 to 10000")
     where = common.place(args)

@@ -138,14 +138,19 @@ def entry_of(run: Run, agent: str | None, args: Sequence[str] = ()) -> tuple[Ent
         raise UsageError(
             f"run {run.run_id} does not say what to run: give --agent script.py or --agent module:callable"
         )
+    return entry_of_text(text), arguments
+
+
+def entry_of_text(text: str) -> Entry:
+    """Read an entry as it is written. Raises UsageError where it is none, EntryPointError where it is a folder."""
     if text.endswith(".py"):
-        return Entry(script=text), arguments
+        return Entry(script=text)
     module, _, name = text.partition(":")
     if not name and Path(text).is_dir():
         raise EntryPointError(f"{text} is a folder: name the script in it, or give module:callable")
     if not module or not name or "/" in module:
         raise UsageError(f"{text!r} is no entry: give path/to/script.py or module:callable")
-    return Entry(module=module, callable=name), arguments
+    return Entry(module=module, callable=name)
 
 
 def _recorded_entry(run: Run) -> tuple[str, tuple[str, ...]]:
