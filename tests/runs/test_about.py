@@ -197,3 +197,18 @@ def test_user_conversation_and_replayed_run_are_found_wherever_they_stand() -> N
     (run,) = runs_of([root, below], [log])
 
     assert (run.replay_of, run.conversation_id, run.user_ref) == ("run-0", "s-1", "<USER_7f3a9c02>")
+
+
+def test_what_was_read_before_the_first_turn_is_nothing_that_was_asked_or_answered() -> None:
+    read = {
+        "gen_ai.operation.name": "search_memory",
+        keys.MEMORY_STORE: "mcp",
+        keys.MEMORY_INPUT: '{"request": "tools/list"}',
+        keys.MEMORY_OUTPUT: '{"tools": []}',
+    }
+    turn = llm("00000000000000b2", "", [msg("user", "why?")], [msg("assistant", "so.")], at=50)
+
+    run = run_of(make_span(read), *spans_of(turn))
+
+    assert [step.kind for step in run.steps] == ["memory", "llm"]
+    assert (run.value(run.user_input), run.value(run.final_output)) == ("why?", "so.")

@@ -197,12 +197,16 @@ def outcome(facets: Facets, *, has_root: bool, quiet: bool) -> Outcome:
     return "aborted" if quiet and not has_root else "ok"
 
 
+_ASIDE: Final = ("llm", "memory")
+"""What says nothing of its own to or for a user, where a run begins with it: a turn, or what was read before the first."""
+
+
 def user_input(facets: Facets, turns: Sequence[Draft]) -> Value:
     """Return what the user asked, word for word: as the run says, else the last user message of root or first call."""
     said = _said(facets, "run.user_input")
     if said is not None:
         return said
-    if facets.root is not None and facets.root.kind != "llm":
+    if facets.root is not None and facets.root.kind not in _ASIDE:
         value = _spoken(facets.root.input.value, "user")
         if value is not None:
             return value
@@ -214,7 +218,7 @@ def final_output(facets: Facets, turns: Sequence[Draft]) -> Value:
     said = _said(facets, "run.final_output")
     if said is not None:
         return said
-    if facets.root is not None and facets.root.kind != "llm":
+    if facets.root is not None and facets.root.kind not in _ASIDE:
         value = _spoken(facets.root.output.value, "assistant")
         if value is not None:
             return value

@@ -5,8 +5,10 @@ import copy
 import json
 
 import pytest
+from agents.mcp import MCPServerStdio, MCPUtil
 from agents.tool import FunctionTool
 from agents.tool_context import ToolContext
+from mcp import types as mcp_types
 
 from adapter_kit import World, must_not_run
 from agents import Agent, RunContextWrapper, function_tool
@@ -141,3 +143,30 @@ def test_a_tool_that_is_not_recorded_runs(world):
         return city + "!"
 
     assert invoke(echo) == "Oslo!"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "returned"),
+    [
+        ('{"type": "text", "text": "cold"}', {"type": "text", "text": "cold"}),
+        ('[{"type": "input_text", "text": "cold"}]', {"type": "text", "text": "cold"}),
+        (({"type": "text", "text": "a"}, {"type": "image", "image_url": "data:,"}),
+         [{"type": "text", "text": "a"}, {"type": "image", "image_url": "data:,"}]),
+        ('{"temp_c": -3}', '{"temp_c": -3}'),
+        ("cold", "cold"),
+        ("[]", "[]"),
+    ],
+)  # fmt: skip
+def test_a_tool_of_an_mcp_server_returns_what_the_sdk_makes_of_a_servers_result(recorded, returned, world):
+    tape = world.expect(recorded, weather="tool")
+
+    class Server(MCPServerStdio):
+        async def call_tool(self, *_, **__):
+            must_not_run()
+
+    listed = mcp_types.Tool(name="weather", inputSchema={"type": "object", "properties": {"city": {"type": "string"}}})
+    server = Server(params={"command": "/nowhere/server"})
+    tool = MCPUtil.to_function_tool(listed, server, convert_schemas_to_strict=False)
+
+    assert invoke(tool) == returned
+    assert tape.asked == [("tool", "weather", {"city": "Oslo"}, "call_7")]

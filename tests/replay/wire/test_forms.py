@@ -238,3 +238,11 @@ def test_managed_agents_that_a_record_of_smolagents_leaves_out_are_not_compared(
     assert forms.definitions("", (tool,), (tool, {**tool, "name": "g"}), oi).live != (tool,)
     assert forms.definitions("", (tool,), (tool, agent), "something.else").live == (tool, agent)
     assert forms.definitions("", (tool, agent), (tool, agent), oi).skipped == frozenset()
+
+
+def test_a_result_that_is_told_in_blocks_is_the_json_that_a_record_has_of_them():
+    blocks = (told("tool", result(({"type": "input_text", "text": "cold"},))),)
+
+    assert same(RESPONSES, (told("tool", result('[{"type": "input_text", "text": "cold"}]')),), blocks)
+    assert not same(RESPONSES, (told("tool", result('[{"type": "input_text", "text": "warm"}]')),), blocks)
+    assert not same(RESPONSES, (told("tool", result("cold")),), blocks)

@@ -22,6 +22,12 @@ from runreel.values import Value
 _FUNCTION = "the_func"
 """What `function_tool` calls the user's function inside what it makes."""
 
+_OUTPUTS = {
+    **{kind: kind for kind in ("text", "image", "file")},
+    **{f"input_{kind}": kind for kind in ("text", "image")},
+}
+"""What a tool may return, as the SDK calls it and as the API does."""
+
 
 def install(answers: Answers) -> None:
     """Have every tool answered that is made from now on, once the agent imports the library."""
@@ -58,7 +64,8 @@ def _answer(answers: Answers, tool: Any, errors: Mapping[str, Any]) -> None:
             cell.cell_contents = _stand_in(answers, tool.name, function, errors)
     elif implementation is not None:  # what handles errors stays above
         if not getattr(implementation, standing.MARK, ""):
-            invoke._invoke_tool_impl = _whole(answers, tool.name, errors)
+            of_server = getattr(getattr(tool, "_tool_origin", None), "type", None) == "mcp"
+            invoke._invoke_tool_impl = _whole(answers, tool.name, errors, _outputs if of_server else thaw)
     else:
         tool.on_invoke_tool = _whole(answers, tool.name, errors)
 
@@ -113,7 +120,11 @@ def _is_context(value: object) -> bool:
     return any(one.__name__ == "RunContextWrapper" for one in type(value).__mro__)
 
 
-def _whole(answers: Answers, name: str, errors: Mapping[str, Any]) -> Callable[..., Any]:
+def _whole(
+    answers: Answers, name: str, errors: Mapping[str, Any], made: Callable[[Value], Any] = thaw
+) -> Callable[..., Any]:
+    """Make what answers for all that a tool does; `made` makes of the record what the tool returns."""
+
     async def on_invoke_tool(context: Any, given: str) -> Any:
         await functions.checkpoint()
         call_id = str(getattr(context, "tool_call_id", None) or "")
@@ -121,7 +132,25 @@ def _whole(answers: Answers, name: str, errors: Mapping[str, Any]) -> Callable[.
             arguments = json.loads(given) if given else {}
         except ValueError:
             arguments = given
-        return thaw(answers.ask("tool", name, arguments, call_id=call_id, errors=errors))
+        return made(answers.ask("tool", name, arguments, call_id=call_id, errors=errors))
 
     setattr(on_invoke_tool, standing.MARK, name)
     return on_invoke_tool
+
+
+def _outputs(value: Value) -> Any:
+    """Return a result of an MCP server as the SDK makes it of one: texts, images and files by their kind.
+
+    They are recorded as JSON, in the SDK's own words or in those of the API; anything else is the text that it is.
+    """
+    plain = thaw(value)
+    if isinstance(plain, str):
+        try:
+            plain = json.loads(plain)
+        except ValueError:
+            return plain
+    items = plain if isinstance(plain, list) else [plain]
+    if not items or not all(isinstance(one, dict) and one.get("type") in _OUTPUTS for one in items):
+        return thaw(value)
+    made = [{**one, "type": _OUTPUTS[one["type"]]} for one in items]
+    return made if len(made) > 1 else made[0]

@@ -210,6 +210,8 @@ def _part(recorded: Value, live: Value) -> Paired:
             before["response"] = texts
         elif not isinstance(recorded.get("response"), str):  # what most APIs are told as text may be recorded as it was
             live = {**live, "response": _parsed(live.get("response"))}
+        elif not isinstance(live.get("response"), str):  # and what an API is told in blocks, as their text
+            before["response"] = _parsed(recorded["response"])
     now = {name: one for name, one in live.items() if name in recorded or name in said}
     given = now.get("arguments")
     if isinstance(before.get("arguments"), str) and isinstance(given, Mapping) and given.keys() == {_NO_JSON}:

@@ -32,7 +32,7 @@ def _extras(view: View, kind: Kind) -> Mapping[str, Value]:
 
 _NEVER: Final = (
     "these spans never hold content: let the model client be instrumented too (its messages hold arguments and "
-    "results), or wrap the call with runreel.record"
+    "results), or call runreel.record.mcp() in the agent"
 )
 
 DIALECT = Dialect(
