@@ -198,7 +198,7 @@ def outcome(facets: Facets, *, has_root: bool, quiet: bool) -> Outcome:
 
 
 _ASIDE: Final = ("llm", "memory")
-"""What says nothing of its own to or for a user, where a run begins with it: a turn, or what was read before the first."""
+"""What says nothing to or for a user by itself, where a run begins with it: a turn, or what was read before it."""
 
 
 def user_input(facets: Facets, turns: Sequence[Draft]) -> Value:
