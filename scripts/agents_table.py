@@ -4,7 +4,7 @@ Every agent is run unmodified against a scripted model server, exports over the 
 frozen where it ran. Nothing leaves this machine but the packages, which pip fetches once into the cache folder.
 
     python scripts/agents_table.py                           every row; docs/agents.md gets the table
-    python scripts/agents_table.py --only pydantic-ai        some rows; the page is left alone
+    python scripts/agents_table.py --only pydantic-ai        some rows; the page keeps the others as they are
 """
 
 import argparse
@@ -82,6 +82,13 @@ _TEAM, _SWARM, _REPORT, _CODE, _MANAGED = (
 )
 _CLASSES = ("--classes",)
 _PROCESSES = ("openai", "multi_process_agent.py")
+_LLAMA, _QUERY = ("llamaindex", "llamaindex_agent.py"), ("llamaindex", "llamaindex_retrieval_agent.py")
+_ADK = ("google-adk", "google_adk_agent.py")
+_NATIVE, _OWN = ("--instrumentation", "native"), ("--instrumentation", "own")
+_HANDOVER, _TRANSFER, _EXPERT, _PLAIN, _POLICIES = (
+    ("--scenario", name) for name in ("handover", "transfer", "expert", "plain", "policies")
+)
+ADK_1 = {"ADK_TELEMETRY_SCHEMA_VERSION_OPT_IN": "1"}
 
 CASES = (
     Case("OpenAI SDK", "OpenTelemetry genai", *_SDK, _GENAI, SPAN),
@@ -139,6 +146,38 @@ CASES = (
     Case("smolagents, code, streaming", "OpenInference", *_SMOL, (*_CODE, *_STREAM)),
     Case("smolagents, a managed agent", "OpenInference", *_SMOL, _MANAGED),
     Case("smolagents", "OpenTelemetry genai", *_SMOL, _GENAI, SPAN),
+    Case("LlamaIndex", "OpenInference", *_LLAMA),
+    Case("LlamaIndex", f"OpenInference{_ALSO}", *_LLAMA, _OPENAI),
+    Case("LlamaIndex, streaming", "OpenInference", *_LLAMA, _STREAM),
+    Case("LlamaIndex, streaming", f"OpenInference{_ALSO}", *_LLAMA, (*_STREAM, *_OPENAI)),
+    Case("LlamaIndex, a tool fails", "OpenInference", *_LLAMA, _FAILS),
+    Case("LlamaIndex, malformed arguments", "OpenInference", *_LLAMA, _BADARGS),
+    Case("LlamaIndex, polling", "OpenInference", *_LLAMA, _POLL),
+    Case("LlamaIndex, hand-off", "OpenInference", *_LLAMA, _HANDOVER),
+    Case("LlamaIndex retriever", "OpenInference", *_QUERY, _PLAIN),
+    Case("LlamaIndex, a query engine as a tool", "OpenInference", *_QUERY, _POLICIES),
+    Case("LlamaIndex", "its own", *_LLAMA, _NATIVE),
+    Case("LlamaIndex, streaming", "its own", *_LLAMA, (*_NATIVE, *_STREAM)),
+    Case("LlamaIndex, a tool fails", "its own", *_LLAMA, (*_NATIVE, *_FAILS)),
+    Case("LlamaIndex, malformed arguments", "its own", *_LLAMA, (*_NATIVE, *_BADARGS)),
+    Case("LlamaIndex, polling", "its own", *_LLAMA, (*_NATIVE, *_POLL)),
+    Case("LlamaIndex, hand-off", "its own", *_LLAMA, (*_NATIVE, *_HANDOVER)),
+    Case("LlamaIndex retriever", "its own", *_QUERY, (*_NATIVE, *_PLAIN)),
+    Case("LlamaIndex, a query engine as a tool", "its own", *_QUERY, (*_NATIVE, *_POLICIES)),
+    Case("Google ADK", "its own", *_ADK, _OWN, SPAN),
+    Case("Google ADK", "its own, older schema", *_ADK, _OWN, ADK_1),
+    Case("Google ADK, streaming", "its own", *_ADK, (*_OWN, *_STREAM), SPAN),
+    Case("Google ADK, streaming", "its own, older schema", *_ADK, (*_OWN, *_STREAM), ADK_1),
+    Case("Google ADK, a tool fails", "its own", *_ADK, (*_OWN, *_FAILS), SPAN),
+    Case("Google ADK, malformed arguments", "its own", *_ADK, (*_OWN, *_BADARGS), SPAN),
+    Case("Google ADK, a long-running tool", "its own", *_ADK, (*_OWN, *_POLL), SPAN),
+    Case("Google ADK, transfer", "its own", *_ADK, (*_OWN, *_TRANSFER), SPAN),
+    Case("Google ADK, an agent as a tool", "its own", *_ADK, (*_OWN, *_EXPERT), SPAN),
+    Case("Google ADK", "OpenInference", *_ADK),
+    Case("Google ADK, streaming", "OpenInference", *_ADK, _STREAM),
+    Case("Google ADK, a tool fails", "OpenInference", *_ADK, _FAILS),
+    Case("Google ADK, transfer", "OpenInference", *_ADK, _TRANSFER),
+    Case("Google ADK, an agent as a tool", "OpenInference", *_ADK, _EXPERT),
 )
 
 
@@ -181,8 +220,7 @@ def main() -> int:
         for case in cases:
             rows.append(row := bench.try_out(case))
             print(" | ".join(map(str, row.cells)), flush=True)
-    if not args.only:
-        write(rows)
+    write(rows)
     return 0 if all(row.good or row.reason for row in rows) else 1
 
 
@@ -235,6 +273,8 @@ class Bench:
             "OPENAI_API_KEY": "no-key-needed",
             "ANTHROPIC_BASE_URL": self.model,
             "ANTHROPIC_API_KEY": "no-key-needed",
+            "GOOGLE_GEMINI_BASE_URL": self.model,
+            "GOOGLE_API_KEY": "no-key-needed",
             "TOOL_CALLS": str(self.tool_calls),
             "OTEL_EXPORTER_OTLP_ENDPOINT": self.endpoint,
             "OTEL_EXPORTER_OTLP_INSECURE": "true",
@@ -335,11 +375,15 @@ def environment(cache: Path, agents: Path, name: str) -> Path:
 
 
 def write(rows: Sequence[Row]) -> None:
-    """Put the table into the page."""
+    """Put the rows into the table of the page; the rows of other cases stay."""
     names = ("agent", "instrumentation", "recorded", "replayed", "divergences", "live calls", "reason")
-    lines = [_line(names), "|---" * len(names) + "|", *(_line(row.cells) for row in rows)]
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}{chr(10).join(lines)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    table, _, after = rest.partition(END)
+    known = {tuple(line.strip("| ").split(" | ")[:2]): line for line in table.splitlines()[2:]}
+    known |= {(row.case.agent, row.case.instrumentation): _line(row.cells) for row in rows}
+    made = [known[case.agent, case.instrumentation] for case in CASES if (case.agent, case.instrumentation) in known]
+    lines = [_line(names), "|---" * len(names) + "|", *made]
+    PAGE.write_text(f"{before}{BEGIN}{chr(10).join(lines)}\n{END}{after}", encoding="utf-8")
 
 
 def _line(cells: Sequence[object]) -> str:

@@ -37,3 +37,16 @@ def test_what_a_case_names_is_there(agents):
     for case in agents.CASES:
         assert (agents.AGENTS / case.script).is_file()
         assert (agents.AGENTS / "requirements" / f"{case.packages}.txt").is_file()
+
+
+def test_the_rows_of_cases_that_did_not_run_stay(agents, tmp_path, monkeypatch):
+    before = rows(agents)
+    page = tmp_path / "agents.md"
+    page.write_bytes(agents.PAGE.read_bytes())
+    monkeypatch.setattr(agents, "PAGE", page)
+
+    agents.write([agents.Row(agents.CASES[1], "none", "refused", reason="a | b")])
+
+    after = rows(agents)
+    assert (after[0], after[2:]) == (before[0], before[2:])
+    assert after[1][2:4] == ["none", "refused"]
