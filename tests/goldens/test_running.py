@@ -122,3 +122,13 @@ def test_a_run_that_broke_in_its_own_code_is_red_until_it_ends_well(folder):
     assert golden.failure == "outcome error"
     assert (before.verdict, before.replayed.verdict) == ("failed", "same")
     assert (after.verdict, after.findings) == ("passed", ())
+
+
+def test_an_edited_message_of_the_users_fails_and_says_what_to_do_if_it_was_meant(folder):
+    golden = golden_in(folder)
+    edit(folder, ('{"role": "user", "content": question}', '{"role": "user", "content": "Please: " + question}'))
+
+    result = running.run(golden.folder, stdout=running.QUIET)
+
+    assert result.verdict == "failed"
+    assert "its recorded answers are stale: runreel golden update receipt --from RUN" in result.reason

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runreel.goldens.stale import changed
+from runreel.goldens.stale import changed, may_be_prompt
 from runreel.replay.values import Divergence, Nearest, Replayed
 from runreel.values import Ref, Run, Step
 
@@ -63,3 +63,18 @@ def test_what_is_no_model_call_never_makes_a_golden_stale():
 
 def test_messages_are_counted_in_the_turns_of_the_protocol():
     assert told(found("/messages/0/parts/0/content"), via="wire anthropic.messages") == "prompt"
+
+
+@pytest.mark.parametrize(
+    ("divergence", "may"),
+    [
+        (found("/messages/1/parts/0/content"), True),
+        (found("/messages/0/parts/0/content"), False),
+        (found("/messages/7/parts/0/content"), False),
+        (found("/messages"), False),
+        (found("/messages/1/parts/0/content", kind="tool"), False),
+        (found("/messages/1/parts/0/content", type_="unrecorded_call"), False),
+    ],
+)
+def test_a_users_message_may_be_an_edited_template_or_wrong_data(divergence, may):
+    assert may_be_prompt(divergence, RUN, Replayed("r", "frozen", "diverged", coverage={1: "recorder"})) is may

@@ -31,6 +31,21 @@ def changed(found: Divergence, recorded: Run, replayed: Replayed) -> str:
     return "prompt" if _is_prompt(below, found, _messages(recorded, seq, replayed)) else ""
 
 
+def may_be_prompt(found: Divergence, recorded: Run, replayed: Replayed) -> bool:
+    """Say whether a message of the user's is what differs: a template that was edited looks as data that went wrong do.
+
+    So it fails: a bug that puts a wrong value into a message must not pass for an edited prompt.
+    """
+    if found.kind != "llm" or found.type != "input_mismatch" or found.recorded is None:
+        return False
+    _, field, index, *_ = [*found.path.split("/"), "", ""]
+    messages = _messages(recorded, found.recorded, replayed)
+    if field != "messages" or not index.isdecimal() or not isinstance(messages, tuple) or int(index) >= len(messages):
+        return False
+    message = messages[int(index)]
+    return isinstance(message, Mapping) and message.get("role") == "user"
+
+
 def _is_prompt(below: str, found: Divergence, messages: Value) -> bool:
     """Say whether a difference in messages is one of what the system says to the model."""
     index, _, inner = below.partition("/")

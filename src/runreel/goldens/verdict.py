@@ -19,6 +19,11 @@ _RENEW = (
     "and put it in the place of the old one: runreel golden update {name} --from RUN"
 )
 
+_TEMPLATE = (
+    "A message of the user's differs: wrong data in it, or its template was edited. If it was edited on purpose, its "
+    "recorded answers are stale: runreel golden update {name} --from RUN"
+)
+
 
 def judge(golden: Golden, replayed: Replayed, expectations: Sequence[Expectation], ask: Judge) -> Result:
     """Return what a replay of a golden came to. `ask` asks judges.
@@ -44,10 +49,13 @@ def _verdict(
     if what:
         return "stale", f"the {what} changed: {_RENEW.format(name=golden.name)}"
     failed = [one for one in checks if not one.passed]
+    also = ""
+    if findings and stale.may_be_prompt(findings[0], golden.run, replayed):
+        also = f". {_TEMPLATE.format(name=golden.name)}"
     if failed:
-        return "failed", f"{len(failed)} of {many(len(checks), 'expectation')} did not hold"
+        return "failed", f"{len(failed)} of {many(len(checks), 'expectation')} did not hold{also}"
     if findings:
-        return "failed", f"{many(len(findings), 'divergence')} that no expectation speaks of"
+        return "failed", f"{many(len(findings), 'divergence')} that no expectation speaks of{also}"
     if not checks and not compares(replayed):
         return "failed", "it compares nothing: no call was answered from the record, and nothing is expected"
     return "passed", ""
