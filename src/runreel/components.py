@@ -4,12 +4,13 @@ Everything heavy is imported by the factory that needs it: reading a reel must n
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from runreel.component import Exporter
-from runreel.errors import RetryableError, StoreError
+from runreel.errors import RetryableError, StoreError, UsageError
 from runreel.exporters.blobs import BlobsExporter
 from runreel.exporters.files import FileBlobs
 from runreel.exporters.memory import Memory
@@ -28,6 +29,7 @@ from runreel.values import DEFAULT_TENANT, Quarantined, RawBatch
 
 if TYPE_CHECKING:
     from runreel.exporters.clickhouse import ClickHouse
+    from runreel.govern.sweep import Sweep
     from runreel.processors.redact.settings import RedactSettings
     from runreel.processors.redact.tokens import Sealer
 
@@ -167,6 +169,31 @@ def open_custody(place: Place | Path, *, say: Callable[[str], object] = _nobody)
     if where.store is None and not where.server:
         work_off(where.home, database, say)
     return Custody(database.quarantine, one_by_one(database.export), spool, database.shutdown)
+
+
+@contextmanager
+def open_sweep(place: Place | Path, grace_s: float) -> "Iterator[Sweep]":
+    """Open a sweep of the heavy parts of a place, for a block.
+
+    Raises LockedError where a collector has the embedded store open, StoreError, UsageError (the grace).
+    """
+    from runreel.exporters.aside import aside_of
+    from runreel.govern.sweep import Sweep
+
+    where = as_place(place)
+    if where.collector is not None:
+        raise UsageError("a sweep needs the store itself: name it with --store and --blobs, or --config")
+    if not where.there:
+        raise StoreError(f"nothing is recorded in {where.home} yet")
+    blobs = open_blobs(where)
+    aside = aside_of(blobs)
+    assert aside is not None  # files or s3
+    database = _database(where, blobs)
+    try:
+        yield Sweep(database.parts, aside, grace_s)
+    finally:
+        database.shutdown()
+        blobs.close()
 
 
 def work_off(home: Path, database: "ClickHouse", say: Callable[[str], object]) -> None:

@@ -13,6 +13,11 @@ from runreel.values import Part, SplitBatch
 _HEX = re.compile(r"[0-9a-f]{64}")
 _TENANT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 _LEVEL = 3
+LEAST_GRACE_S = 3600.0
+"""How old a blob must be at least before a sweep touches it. Whoever remembers what it put, and does not put it again,
+may do so for half as long."""
+SWEPT = ".swept"
+"""Before the place of a blob that nothing named when it was looked for (aside.py). It is deleted a grace later."""
 
 
 def place(tenant: str, sha256: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runreel.disk import flush_folder
 from runreel.errors import CorruptError, NotFoundError, PermanentError, RetryableError, StoreError
-from runreel.exporters.blobs import opened, pack, place
+from runreel.exporters.blobs import SWEPT, opened, pack, place
 
 # A temporary file this old belongs to a writer that is gone.
 _LEFT_OVER_S = 3600
@@ -26,7 +26,7 @@ class FileBlobs:
     """
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = self._root = root
         why = ""
         try:
             if root.exists() and not (root.is_dir() and os.access(root, os.R_OK | os.W_OK | os.X_OK)):
@@ -69,7 +69,7 @@ class FileBlobs:
         """
         file = self._file(tenant, sha256)
         try:
-            packed = file.read_bytes()
+            packed = _read(file, self._root / SWEPT / place(tenant, sha256))
         except FileNotFoundError:
             raise NotFoundError(f"no part sha256:{sha256} in {self._root} (looked for {file})") from None
         except OSError as error:
@@ -124,6 +124,14 @@ class FileBlobs:
             with contextlib.suppress(FileNotFoundError):
                 if left.stat().st_mtime < before:
                     left.unlink()
+
+
+def _read(file: Path, swept: Path) -> bytes:
+    """Read a file, or the one that a sweep moved aside, or back meanwhile. Raises FileNotFoundError, OSError."""
+    for one in (file, swept):
+        with contextlib.suppress(FileNotFoundError):
+            return one.read_bytes()
+    return file.read_bytes()
 
 
 def _holds(file: Path, sha256: str) -> bool:

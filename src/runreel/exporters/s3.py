@@ -15,6 +15,7 @@ from xml.etree.ElementTree import ParseError
 
 import urllib3
 from minio import Minio
+from minio.commonconfig import CopySource
 from minio.credentials.credentials import Credentials
 from minio.credentials.providers import (
     AWSConfigProvider,
@@ -28,7 +29,7 @@ from minio.credentials.providers import (
 from minio.error import InvalidResponseError, S3Error, ServerError
 
 from runreel.errors import CorruptError, NotFoundError, PermanentError, RetryableError, StoreError
-from runreel.exporters.blobs import opened, pack, place
+from runreel.exporters.blobs import LEAST_GRACE_S, SWEPT, opened, pack, place
 
 T = TypeVar("T")
 
@@ -36,9 +37,9 @@ WIDTH = 8
 """How many requests are under way at once. Measured on two cores: 8 threads 1,450 a second, 32 threads 2,020."""
 PART_BYTES = 16 * 1024 * 1024
 """A larger object goes up in pieces of this size."""
-# A part that was put within this time, and is still there, is not put again: its object keeps its age. A sweep must
-# leave alone what is younger than twice as long.
-FRESH_S = 1800.0
+# A part that was put within this time, and is still there, is not put again: its object keeps its age. A sweep leaves
+# alone what is younger than twice as long (LEAST_GRACE_S).
+FRESH_S = LEAST_GRACE_S / 2
 _MOST_FRESH = 200_000
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -161,7 +162,7 @@ class S3Blobs:
         """
         name = self._prefix + place(tenant, sha256)
         try:
-            packed = self._asked(lambda: self._read(name))
+            packed = self._asked(lambda: self._read_anywhere(name, self._prefix + f"{SWEPT}/{place(tenant, sha256)}"))
         except S3Error as error:
             if error.code in _GONE:
                 raise NotFoundError(f"no part sha256:{sha256} in {self._where} (looked for {name})") from None
@@ -199,6 +200,37 @@ class S3Blobs:
             if not (isinstance(error, S3Error) and error.code == "NoSuchBucket"):  # no bucket: nothing is stored yet
                 raise StoreError(self._why("read what is stored", error)) from None
 
+    def names(self, folder: str) -> Iterator[tuple[str, float]]:
+        """Yield the name of every object below a folder of the prefix, and when it was written, in seconds since 1970.
+        Raises StoreError."""
+        below = self._prefix + folder
+        try:
+            for found in self._client.list_objects(self._bucket, below, recursive=True):
+                if found.object_name and found.last_modified:
+                    yield found.object_name.removeprefix(below), found.last_modified.timestamp()
+        except (S3Error, urllib3.exceptions.HTTPError, InvalidResponseError) as error:
+            if not (isinstance(error, S3Error) and error.code == "NoSuchBucket"):
+                raise StoreError(self._why("list what is stored", error)) from None
+
+    def copy(self, old: str, new: str) -> bool:
+        """Copy an object under the prefix; say whether it was there. Raises StoreError."""
+        try:
+            self._client.copy_object(self._bucket, self._prefix + new, CopySource(self._bucket, self._prefix + old))
+        except S3Error as error:
+            if error.code in _GONE:
+                return False
+            raise StoreError(self._why("copy a part", error)) from None
+        except (*_BROKEN, ValueError) as error:
+            raise StoreError(self._why("copy a part", error)) from None
+        return True
+
+    def remove(self, name: str) -> None:
+        """Delete an object under the prefix. Raises StoreError."""
+        try:
+            self._client.remove_object(self._bucket, self._prefix + name)
+        except (S3Error, *_BROKEN, ValueError) as error:
+            raise StoreError(self._why("delete a part", error)) from None
+
     def close(self) -> None:
         """Close the connections. Safe twice."""
         self._http.clear()
@@ -230,6 +262,16 @@ class S3Blobs:
         finally:
             answer.close()
             answer.release_conn()
+
+    def _read_anywhere(self, name: str, swept: str) -> bytes:
+        """Read an object, or the one that a sweep moved aside, or back meanwhile."""
+        for one in (name, swept):
+            try:
+                return self._read(one)
+            except S3Error as error:
+                if error.code != "NoSuchKey":
+                    raise
+        return self._read(name)
 
     def _asked(self, ask: Callable[[], T]) -> T:
         """Ask; once more with the bucket made, or with new credentials, where that is what was missing."""
