@@ -30,6 +30,7 @@ def test_two_nested_spans_of_one_model_call_count_once_and_the_inner_one_stands(
 
 def test_without_response_ids_model_time_and_usage_tell() -> None:
     assert counts(nested({}, {})) == (1, 0)
+    assert counts(nested({}, {"gen_ai.usage.cache_read.input_tokens": 0})) == (1, 0)
     assert counts(nested({}, {"gen_ai.usage.output_tokens": 6})) == (2, 0)
     assert counts(nested({}, {}, inner_at=500)) == (2, 0)
 

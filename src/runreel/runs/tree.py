@@ -12,7 +12,7 @@ from runreel.runs.copies import Settled
 from runreel.runs.doubles import complete, same_call, same_words
 from runreel.runs.draft import Draft
 from runreel.semconv.view import Found, Memo
-from runreel.values import Span
+from runreel.values import Span, Value
 
 SpanIds = tuple[str, str]
 _REMOTE_PARENT = 0x300
@@ -136,13 +136,19 @@ def _same_model_call(outer: Draft, inner: Draft, memo: Memo) -> bool:
         return ids[0] == ids[1]
     if outer.span is not None and inner.span is not None and outer.span.key.trace_id != inner.span.key.trace_id:
         return same_call(outer.span, outer.reading, inner.span, inner.reading, memo)
-    usage = outer.fields.get("usage")
+    usage = _spent(outer)
     overlap = outer.start_ns <= inner.end_ns and inner.start_ns <= outer.end_ns
     models = {outer.fields.get("model"), outer.fields.get("model_requested")} & {
         inner.fields.get("model"),
         inner.fields.get("model_requested"),
     }
-    return overlap and usage is not None and usage == inner.fields.get("usage") and bool(models - {None})
+    return overlap and usage is not None and usage == _spent(inner) and bool(models - {None})
+
+
+def _spent(draft: Draft) -> Mapping[str, Value] | None:
+    """Return a call's usage; what was none of, some senders say and others do not."""
+    usage = draft.fields.get("usage")
+    return {name: count for name, count in usage.items() if count != 0} if isinstance(usage, Mapping) else None
 
 
 def _same_inner_call(outer: Draft, inner: Draft) -> bool:
