@@ -48,7 +48,11 @@ service:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One row: an agent under an instrumentation. `packages` is the file of pins that its environment is made of."""
+    """One row: an agent under an instrumentation. `packages` is the file of pins that its environment is made of.
+
+    `server` is a script with its arguments that runs while the agent is recorded, and not while it is replayed. The
+    agent finds the address that it prints in MCP_URL.
+    """
 
     agent: str
     instrumentation: str
@@ -56,6 +60,7 @@ class Case:
     script: str
     arguments: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    server: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -88,6 +93,9 @@ _NATIVE, _OWN = ("--instrumentation", "native"), ("--instrumentation", "own")
 _HANDOVER, _TRANSFER, _EXPERT, _PLAIN, _POLICIES = (
     ("--scenario", name) for name in ("handover", "transfer", "expert", "plain", "policies")
 )
+_MCP = ("mcp", "mcp_agent.py")
+_HTTP, _SSE, _RECORD = ("--transport", "http"), ("--transport", "sse"), ("--record", "yes")
+_MCP_SERVER = ("mcp_server.py", "--http")
 ADK_1 = {"ADK_TELEMETRY_SCHEMA_VERSION_OPT_IN": "1"}
 
 CASES = (
@@ -178,6 +186,11 @@ CASES = (
     Case("Google ADK, a tool fails", "OpenInference", *_ADK, _FAILS),
     Case("Google ADK, transfer", "OpenInference", *_ADK, _TRANSFER),
     Case("Google ADK, an agent as a tool", "OpenInference", *_ADK, _EXPERT),
+    Case("MCP over stdio", "its own, OpenInference on the OpenAI SDK", *_MCP),
+    Case("MCP over stdio", "its own, OpenTelemetry genai on the OpenAI SDK", *_MCP, _GENAI, SPAN),
+    Case("MCP over stdio", "runreel.record, OpenInference on the OpenAI SDK", *_MCP, _RECORD),
+    Case("MCP over streamable HTTP", "its own, OpenInference on the OpenAI SDK", *_MCP, _HTTP, {}, _MCP_SERVER),
+    Case("MCP over SSE", "its own, OpenInference on the OpenAI SDK", *_MCP, _SSE, {}, (*_MCP_SERVER, "--sse")),
 )
 
 
@@ -233,6 +246,7 @@ class Bench:
     cache: Path
     endpoint: str = ""
     model: str = ""
+    address: str = ""
 
     @property
     def home(self) -> Path:
@@ -256,7 +270,8 @@ class Bench:
         python = environment(self.cache, self.agents, case.packages)
         before = self.runs()
         script = [str(self.agents / case.script), *case.arguments]
-        done = self.run([str(python), *script], case)
+        with self.server(python, case):
+            done = self.run([str(python), *script], case)
         ids = self.new_runs(before)
         if not ids:
             return Row(case, "-", "-", reason=f"nothing of it reads as a run; it said {last_line(done.stderr)}")
@@ -266,8 +281,19 @@ class Bench:
         replay = self.run([str(python), *command, "--agent", script[0], "--", *script[1:]], case)
         return judged(case, verdict, replay, self.live() - before_replay)
 
-    def run(self, argv: Sequence[str], case: Case) -> "subprocess.CompletedProcess[str]":
-        """Run a command in an agent's environment to its end."""
+    @contextlib.contextmanager
+    def server(self, python: Path, case: Case) -> Iterator[None]:
+        """Run the server that a case has beside it, if it has one."""
+        if not case.server:
+            yield
+            return
+        script, *words = case.server
+        argv = [str(python), "-u", str(self.agents / script), *words]
+        with started(argv, self.folder / "server.log", self.settings(case)) as self.address:
+            yield
+
+    def settings(self, case: Case) -> dict[str, str]:
+        """Return the environment of an agent."""
         settings = {
             "OPENAI_BASE_URL": f"{self.model}/v1",
             "OPENAI_API_KEY": "no-key-needed",
@@ -279,9 +305,14 @@ class Bench:
             "OTEL_EXPORTER_OTLP_ENDPOINT": self.endpoint,
             "OTEL_EXPORTER_OTLP_INSECURE": "true",
             "LANGSMITH_TRACING": "false",
+            "MCP_URL": self.address,
             **case.settings,
         }
-        env = {**os.environ, **settings}
+        return {**os.environ, **settings}
+
+    def run(self, argv: Sequence[str], case: Case) -> "subprocess.CompletedProcess[str]":
+        """Run a command in an agent's environment to its end."""
+        env = self.settings(case)
         return subprocess.run(argv, cwd=self.folder, env=env, capture_output=True, text=True, timeout=600, check=False)
 
     def json(self, *command: str) -> Any:
@@ -341,10 +372,10 @@ def last_line(text: str) -> str:
 
 
 @contextlib.contextmanager
-def started(argv: Sequence[str], log: Path) -> Iterator[str]:
+def started(argv: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> Iterator[str]:
     """Start a program; yield the first line that it prints."""
     with log.open("w", encoding="utf-8") as errors:
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=errors, text=True)
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=errors, text=True, env=env)
     assert process.stdout is not None
     try:
         line = process.stdout.readline().strip()

@@ -21,13 +21,17 @@ from openai import AsyncOpenAI
 SERVER = StdioServerParameters(
     command=sys.executable, args=[str(Path(__file__).with_name("mcp_server.py"))], env=dict(os.environ)
 )
-options = telemetry.options("--transport")
+options = telemetry.options("--transport", "--record")
 tracers, loggers = telemetry.set_up()
 if options.instrumentation == "genai":
     from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor as Instrumentor
 else:
     from openinference.instrumentation.openai import OpenAIInstrumentor as Instrumentor
 Instrumentor().instrument(tracer_provider=tracers, logger_provider=loggers)
+if options.record:  # the whole of what sessions ask, where the library's own spans hold no content
+    import runreel.record
+
+    runreel.record.mcp()
 
 
 @asynccontextmanager
