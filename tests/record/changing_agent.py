@@ -67,6 +67,7 @@ def main():
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
             print([ask(server, city) for city in ("Oslo", "Rome")])
             server.stdin.close()
+        print(rr.prompt("critic", lambda: "Be short.", version="v2" if NEW == "version" else "v1"))
         print(rr.decide("route", "ask" if NEW == "decision" else "refund"))
         run.answer("done")
 

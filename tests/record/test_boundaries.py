@@ -16,8 +16,10 @@ def tape(monkeypatch):
 
     def answering(answer):
         class Tape:
-            def call(self, kind, name, arguments, call_id, *, contract=""):
+            def call(self, kind, name, arguments, call_id, *, contract="", known=None):
                 asked.append((kind, name, arguments))
+                if known:
+                    asked.append(known)
                 return answer
 
         monkeypatch.setattr(_active, "current", Tape())
@@ -162,9 +164,25 @@ def test_a_prompt_is_recorded_with_its_content_and_version(spans, source, versio
 
 
 def test_in_a_replay_a_prompt_is_the_recorded_one_never_the_latest(tape):
-    tape({"text": "Plan, as it was.", "version": "v7"})
+    asked = tape({"text": "Plan, as it was.", "version": "v7"})
 
     assert rr.prompt("planner", must_not_run, version="v8") == "Plan, as it was."
+    assert asked[1:] == [{"version": "v8"}]
+
+
+@pytest.mark.parametrize(
+    ("source", "version", "known"),
+    [
+        ("Plan.", "v7", [{"text": "Plan.", "version": "v7"}]),
+        ("Plan.", "", [{"text": "Plan."}]),
+        (must_not_run, "", []),
+    ],
+)
+def test_in_a_replay_what_the_code_itself_says_of_a_prompt_is_told(tape, source, version, known):
+    asked = tape({"text": "Plan, as it was.", "version": "v7"})
+
+    assert rr.prompt("planner", source, version=version) == "Plan, as it was."
+    assert asked[1:] == known
 
 
 # --- decisions --------------------------------------------------------------------------------------------------------

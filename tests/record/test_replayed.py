@@ -85,6 +85,28 @@ def test_a_prompt_is_the_recorded_one_and_a_flag_too_whatever_the_code_says_now(
     replayed, shown = again(run, "everything")
 
     assert (replayed.verdict, shown) == ("same", printed)
+    (note,) = [one for one in replayed.notes if "planner" in one]
+    assert note.startswith(
+        "prompt planner: its text in the code is another one than in the record; the agent was given"
+    )
+
+
+def test_a_prompt_of_another_version_is_the_recorded_one_and_noted(recorded):
+    run, printed, _ = recorded
+
+    replayed, shown = again(run, "version")
+
+    assert (replayed.verdict, shown.splitlines()[-2]) == ("same", printed.splitlines()[-2])
+    assert [one for one in replayed.notes if "critic" in one] == [
+        "prompt critic: its version in the code is another one than in the record; the agent was given the recorded "
+        "one, version v1"
+    ]
+
+
+def test_a_prompt_that_the_code_has_as_it_was_is_not_noted(recorded):
+    replayed, _ = again(recorded[0])
+
+    assert [one for one in replayed.notes if one.startswith("prompt ")] == []
 
 
 def test_a_flag_that_was_not_read_is_a_finding(recorded):

@@ -13,14 +13,22 @@ class Boundary(Protocol):
     """Answers calls from the record. Thread-safe; must not block on other calls."""
 
     def call(
-        self, kind: CallKind, name: str, arguments: Mapping[str, Value], call_id: str, *, contract: str = ""
+        self,
+        kind: CallKind,
+        name: str,
+        arguments: Mapping[str, Value],
+        call_id: str,
+        *,
+        contract: str = "",
+        known: Mapping[str, Value] | None = None,
     ) -> Value:
         """Return what the recorded call returned (`convert.rebuild` of the step), or raise the recorded exception.
 
         `arguments` are those that were passed, by the parameter's name; of a retrieval `query`, and `top_k` and
         `filters` where they were passed; of a memory `op` and `arguments`; of a model `model`, `messages`, `tools` and
         `params`. They are live and not redacted. `call_id` is "" where it is not known,
-        `contract` what a tool's contract says of the call now (admit, coerce, reject), "" where it has none.
+        `contract` what a tool's contract says of the call now (admit, coerce, reject), "" where it has none; `known`
+        what the code itself says of the answer now: of a prompt `text` and `version`, as far as it does.
         """
         ...
 

@@ -14,10 +14,11 @@ from runreel.record.calls import bounded, tracer, wrapped
 from runreel.record.contract import contract as contract_of
 from runreel.record.convert import plain
 from runreel.record.losses import safely
-from runreel.record.said import FLAGS, PROMPTS, SESSIONS, Declared
+from runreel.record.said import CHECKPOINTS, FLAGS, PROMPTS, SESSIONS, Declared
 from runreel.record.strip import to_json
 from runreel.semconv import keys
 from runreel.semconv.secrets import strip_secrets
+from runreel.values import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -133,12 +134,12 @@ def memory(store: str, *, op: MemoryOp = "search", key: str = "") -> Callable[[F
         op: What the function does to it. `search` is any read.
         key: The parameter that says which record.
 
-    Raises ValueError for an operation that is not known, and for the stores `flags`, `prompts` and `mcp`, which are
-    ours.
+    Raises ValueError for an operation that is not known, and for the stores `flags`, `prompts`, `mcp` and
+    `checkpoints`, which are ours.
     """
     if op not in _OPS:
         raise ValueError(f"{op!r} is nothing that is done to a memory: it is one of {', '.join(_OPS)}")
-    if store in (FLAGS, PROMPTS, SESSIONS):
+    if store in (FLAGS, PROMPTS, SESSIONS, CHECKPOINTS):
         raise ValueError(f"{store!r} is the recorder's own: give the memory another name")
 
     def decorate(function: F) -> F:
@@ -181,7 +182,8 @@ def flag(key: str, read: Callable[[], T] | T) -> T:
 
 
 def prompt(name: str, source: Callable[[], Any] | str, *, version: str = "") -> str:
-    """Return a prompt, recorded with its content and version; in a replay the recorded one, never the latest.
+    """Return a prompt, recorded with its content and version; in a replay the recorded one, never the latest. A text
+    or version that stands in the code, and is another one by then, is noted by the replay.
 
     Args:
         name: Name of the prompt.
@@ -189,6 +191,9 @@ def prompt(name: str, source: Callable[[], Any] | str, *, version: str = "") -> 
         version: Its version; default what `source` says, else a hash of the text.
     """
     load = _source(source)
+    known: dict[str, Value] = {"version": version} if version else {}
+    if isinstance(source, str):
+        known["text"] = source
 
     def told(loaded: Any) -> dict[str, str]:
         text, said = loaded if isinstance(loaded, tuple) else (loaded, "")
@@ -201,10 +206,10 @@ def prompt(name: str, source: Callable[[], Any] | str, *, version: str = "") -> 
             return told(await load())
 
         async def answer() -> str:
-            return _text(await _read(PROMPTS, name, fetch)())
+            return _text(await _read(PROMPTS, name, fetch, known)())
 
         return answer()  # type: ignore[return-value]  # as the source is
-    return _text(_read(PROMPTS, name, lambda: told(load()))())
+    return _text(_read(PROMPTS, name, lambda: told(load()), known)())
 
 
 def _text(found: Any) -> str:
@@ -215,8 +220,8 @@ def _source(read: Any) -> Callable[[], Any]:
     return read if callable(read) else lambda: read
 
 
-def _read(store: str, key: str, load: Callable[[], Any]) -> Any:
-    what = Declared("memory", store, load, op="search", key="key", fixed={"key": key})
+def _read(store: str, key: str, load: Callable[[], Any], known: Mapping[str, Value] | None = None) -> Any:
+    what = Declared("memory", store, load, op="search", key="key", fixed={"key": key}, known=known)
     return wrapped(load, what)
 
 

@@ -235,8 +235,10 @@ class _Call:
 
     def answered(self, boundary: _active.Boundary, hint: Any) -> Any:
         """Ask the record instead of the function; raises what the recorded call raised."""
-        decided = {"contract": self.judged.decision} if self.judged is not None else {}
-        value = boundary.call(self.what.kind, self.what.name, self.arguments, self.call_id, **decided)
+        more: dict[str, Any] = {"contract": self.judged.decision} if self.judged is not None else {}
+        if self.what.known:
+            more["known"] = self.what.known
+        value = boundary.call(self.what.kind, self.what.name, self.arguments, self.call_id, **more)
         self._require_admitted()
         safely("result", lambda: self.span.set_attributes(said.response(self.what, value)), None)
         return restore(value, hint)

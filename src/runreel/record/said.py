@@ -24,6 +24,7 @@ Passed = tuple[dict[str, Value], tuple[str, ...]]  # arguments by name, types of
 FLAGS: Final = "flags"
 PROMPTS: Final = "prompts"
 SESSIONS: Final = "mcp"
+CHECKPOINTS: Final = "checkpoints"
 _QUERY_NAMES: Final = ("query", "question", "text", "q")
 _TOP_K_NAMES: Final = ("top_k", "k", "limit")
 _MESSAGES_NAMES: Final = ("messages", "prompt", "input")
@@ -42,7 +43,8 @@ _PARAMS: Final[Mapping[str, str]] = {
 class Declared:
     """What a decorator says of a function, and what the function's signature says of itself.
 
-    `op` is what is done to a memory; `fixed` are arguments that are recorded in place of those that are passed.
+    `op` is what is done to a memory; `fixed` are arguments that are recorded in place of those that are passed; `known`
+    is what the code itself says of the answer, without running anything.
     """
 
     kind: _active.CallKind
@@ -53,6 +55,7 @@ class Declared:
     op: str = ""
     key: str = ""
     fixed: Mapping[str, Value] | None = None
+    known: Mapping[str, Value] | None = None
     contract: "Contract | None" = None
 
     @property

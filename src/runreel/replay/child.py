@@ -44,10 +44,10 @@ class _Through:
         call_id: str = "",
         defaults: Mapping[str, Value] | None = None,
         contract: str = "",
+        known: Mapping[str, Value] | None = None,
     ) -> Value:
-        return self.child.call(
-            kind, name, arguments, call_id=call_id, defaults=defaults, via=self.via, contract=contract
-        )
+        asked: dict[str, Any] = {"call_id": call_id, "defaults": defaults, "contract": contract, "known": known}
+        return self.child.call(kind, name, arguments, via=self.via, **asked)
 
 
 REFUSED, NO_ENTRY = RefusedError.exit_code, EntryPointError.exit_code
@@ -203,10 +203,11 @@ class Child:
         defaults: Mapping[str, Value] | None = None,
         via: str = "",
         contract: str = "",
+        known: Mapping[str, Value] | None = None,
     ) -> Value:
         """Ask for the answer of a tool, retriever, memory or the recorder's model (see functions.Asking)."""
         head = {"kind": kind, "name": name, "call_id": call_id, "via": via, "contract": contract}
-        asked: Value = {"arguments": arguments, "defaults": defaults or {}}
+        asked: Value = {"arguments": arguments, "defaults": defaults or {}, **({"known": known} if known else {})}
         reply = self._ask(Frame("call", head, dumps(asked).encode()))
         value = loads(reply.body.decode())
         if reply.get("how") == "raised":

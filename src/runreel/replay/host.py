@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from runreel.canonical import dumps, loads
+from runreel.canonical import Mismatch, dumps, loads
 from runreel.record.convert import rebuild, thaw
 from runreel.replay import wire
 from runreel.replay.cleaning import mask
@@ -124,6 +124,7 @@ class Host:
             if "arguments" in answer.fields:
                 head["arguments"] = answer.fields["arguments"]
             return Frame("reply", head, dumps(answer.message).encode())
+        self._note_known(call, answer.value, asked.get("known"))
         # What the conventions say of a model's answer is not what the recorded function returned.
         value = rebuild(answer.value, answer.fields.get("replay")) if found.kind == "llm" else answer.value
         return Frame("reply", {"how": "returned", "clock_ns": found.end_ns}, dumps(value).encode())
@@ -137,6 +138,22 @@ class Host:
         was = recorded.get("decision") if isinstance(recorded, Mapping) else None
         if was and was != now:
             self.matcher.divergences.append(contract_changed(entry, was, now))
+
+    def _note_known(self, call: Call, recorded: Value, known: Value) -> None:
+        """Note a prompt whose text or version is another one in the code by now: what was recorded was served."""
+        if not isinstance(known, Mapping) or not isinstance(recorded, Mapping):
+            return
+        rules, bindings = self.matcher.rules, self.matcher.bindings
+        changed = [
+            name
+            for name, now in known.items()
+            if name in recorded and isinstance(rules.unify(recorded[name], now, bindings), Mismatch)
+        ]
+        if changed:
+            told = call.request.get("arguments") if isinstance(call.request, Mapping) else None
+            name = str(told.get("key")) if isinstance(told, Mapping) else call.name
+            text = f"prompt {name}: its {' and '.join(sorted(changed))} in the code is another one than in the record"
+            self.notes[f"{text}; the agent was given the recorded one, version {recorded.get('version')!s}"] = None
 
     def _refused(self, divergence: Divergence) -> Frame:
         self.refusals += 1

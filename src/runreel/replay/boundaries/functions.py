@@ -42,11 +42,12 @@ class Asking(Protocol):
         call_id: str = "",
         defaults: Mapping[str, Value] | None = None,
         contract: str = "",
+        known: Mapping[str, Value] | None = None,
     ) -> Value:
         """Return the recorded result. Raises FailedError for a recorded failure, DivergedError for a call not recorded.
 
         `defaults` are the function's declared defaults: an argument that equals its default says no more than none.
-        `contract` is what a recorder's contract says of the call now.
+        `contract` is what a recorder's contract says of the call now; `known` what its code says of the answer now.
         """
         ...
 

@@ -1,6 +1,7 @@
 """The recorder's own boundaries (`runreel.record`), answered from the record."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from runreel.canonical import loads
 from runreel.record import calls
@@ -18,14 +19,23 @@ class Boundary:
         self._asking = asking
 
     def call(
-        self, kind: CallKind, name: str, arguments: Mapping[str, Value], call_id: str, *, contract: str = ""
+        self,
+        kind: CallKind,
+        name: str,
+        arguments: Mapping[str, Value],
+        call_id: str,
+        *,
+        contract: str = "",
+        known: Mapping[str, Value] | None = None,
     ) -> Value:
         """Return the recorded answer. Raises the recorded exception, or DivergedError."""
         declared = calls.declared.get((kind, calls.known_as(kind, name, arguments.get("op"))))
         defaults = declared.defaults if declared is not None else {}
-        judged = {"contract": contract} if contract else {}
+        more: dict[str, Any] = {"contract": contract} if contract else {}
+        if known:
+            more["known"] = known
         try:
-            return self._asking.call(kind, name, arguments, call_id=call_id, defaults=defaults, **judged)
+            return self._asking.call(kind, name, arguments, call_id=call_id, defaults=defaults, **more)
         except FailedError as failed:
             made_with = thaw(loads(failed.arguments)) if failed.arguments else ()
             error = revive_chain(failed.type, failed.message, failed.causes, made_with=tuple(made_with))
