@@ -24,7 +24,7 @@ from runreel.values import CleanBatch, RawBatch, SplitBatch
 TENANT = "default"
 KEY = TenantKey("bench", b"\x17" * 32)
 REQUEST_SPANS = 64
-COMMIT_REQUESTS = 8
+COMMIT_REQUESTS = 16
 """How many requests one write holds: what a busy collector's writer finds waiting."""
 
 

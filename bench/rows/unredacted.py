@@ -18,7 +18,7 @@ ROWS = (Declared("pipeline_unredacted", Bar(">=", 2), "times the speed of storin
 
 def measure(*, quick: bool, say: Say) -> Iterator[Row]:
     """Measure both on the same requests, new ones each round."""
-    rounds, runs = (2, 12) if quick else (5, 40)
+    rounds, runs = (2, 30) if quick else (5, 100)
     bodies = [
         list(traffic.batches(traffic.make_runs(runs, seed=turn + 1), REQUEST_SPANS)) for turn in range(rounds + 1)
     ]

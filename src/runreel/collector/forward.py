@@ -14,8 +14,9 @@ from runreel.errors import PermanentError
 from runreel.spool import Entry, Spool
 from runreel.values import Quarantined
 
-LINGER_S = 0.2
-"""How long a batch may wait for others to be stored with; not while somebody waits to read it."""
+LINGER_S = 1.0
+"""How long a batch may wait for others to be stored with; not while somebody waits to read it. Each write costs a few
+milliseconds a table and leaves a part of each to be merged, however little it holds."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 DRAIN_S = 10.0
 """How long stopping waits for stores that are away. What is left then is in the spool, and stored at the next start."""
