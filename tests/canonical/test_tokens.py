@@ -1,5 +1,7 @@
 """Tokens are stable, keyed, and the same for spellings of one value."""
 
+import ipaddress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,16 @@ def test_a_token_has_the_shape_that_is_looked_for(entity: str, text: str, digits
     assert match[1] == entity
     assert len(match[2]) == digits
     assert make_token(KEY, entity, text, 64).startswith(f"<{entity}_{match[2]}")
+
+
+@given(st.from_regex(r"[0-9]{1,4}(?:\.[0-9]{1,4}){0,5}", fullmatch=True))
+def test_digits_and_dots_are_an_address_in_its_only_spelling_or_none(text: str) -> None:
+    try:
+        expected = ipaddress.ip_address(text).compressed
+    except ValueError:
+        expected = text
+
+    assert normalise("IP", text) == expected
 
 
 @given(st.sampled_from(ENTITIES), st.text())

@@ -10,6 +10,7 @@ ENTITIES = ("EMAIL", "PHONE", "CARD", "IBAN", "IP", "SSN", "CRYPTO")
 TOKEN_RE = re.compile("<([A-Z][A-Z0-9]*)_([0-9a-f]{8,64})>")
 SECRET_RE = re.compile("<SECRET:([a-z0-9-]+)>")
 
+_NO_DIGIT = re.compile("[^0-9]")
 _DIGITS = {"PHONE", "CARD", "SSN"}
 _EXACT = {"FIELD", "HASH", "REGULATED"}  # declared values: nobody knows which spellings of them are equal
 
@@ -21,8 +22,14 @@ def make_token(key: bytes, entity: str, text: str, digits: int = 8) -> str:
     """
     if not 8 <= digits <= 64:
         raise ValueError(f"a token has 8 to 64 digits, not {digits}")
-    data = f"{entity}\0{normalise(entity, text)}".encode(errors="surrogatepass")
-    return f"<{entity}_{hmac.digest(key, data, 'sha256').hex()[:digits]}>"
+    return f"<{entity}_{token_digest(hmac.new(key, digestmod='sha256'), entity, text)[:digits]}>"
+
+
+def token_digest(keyed: hmac.HMAC, entity: str, text: str) -> str:
+    """Return all 64 digits that a token may have. `keyed` is an HMAC-SHA256 with the key and no data, and stays so."""
+    mac = keyed.copy()
+    mac.update(f"{entity}\0{normalise(entity, text)}".encode(errors="surrogatepass"))
+    return mac.hexdigest()
 
 
 def normalise(entity: str, text: str) -> str:
@@ -33,6 +40,8 @@ def normalise(entity: str, text: str) -> str:
         folded = unicodedata.normalize("NFKC", text)
         folded = "".join(char for char in folded if unicodedata.category(char) != "Cf").strip()
     if entity in _DIGITS:
+        if folded.isascii():
+            return _NO_DIGIT.sub("", folded)
         return "".join(str(unicodedata.digit(char)) for char in folded if char.isdigit())
     if entity == "IBAN":
         return "".join(char for char in folded if char.isalnum()).upper()
@@ -46,6 +55,8 @@ def normalise(entity: str, text: str) -> str:
 
 
 def _address(text: str) -> str:
+    if text.isascii() and text.replace(".", "").isdigit():
+        return text  # such an address has one spelling
     try:
         return ipaddress.ip_address(text).compressed
     except ValueError:

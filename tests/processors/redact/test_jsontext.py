@@ -137,3 +137,13 @@ def test_behind_what_closes_a_string_off_the_rest_is_taken_apart_alike(text: str
 @pytest.mark.parametrize("text", ['["a": 1]', '["a"', '["a" "b"]', '["a"x'])
 def test_a_string_that_nothing_closes_off_is_not_settled(text: str) -> None:
     assert settled(text, Token("string", 2, 3, "[")) is None
+
+
+def test_a_string_with_escapes_ends_where_it_ends_also_where_an_escape_is_none() -> None:
+    found = tokens(r'{"a\"b" : "c\\", "d\q" : "\u12"}')
+
+    assert found is not None
+    assert [(token.kind, token.end - token.start) for token in found[:-1]] == [
+        ("key", 4), ("string", 3), ("key", 3), ("string", 4),
+    ]  # fmt: skip
+    assert tokens(r'{"a\"}') is None

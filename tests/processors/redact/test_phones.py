@@ -1,7 +1,11 @@
+import re
+
 import pytest
 
+from presidio_stock import stock
 from runreel.errors import ConfigError
 from runreel.processors.redact.detect import Detector
+from runreel.processors.redact.phones import Phones
 
 
 def phones(text: str, *regions: str) -> list[str]:
@@ -42,6 +46,33 @@ def test_the_verdict_on_a_spelling_is_remembered_with_its_neighbours() -> None:
 def test_national_numbers_need_their_region() -> None:
     assert phones("020 7946 0018", "US") == []
     assert phones("020 7946 0018", "GB") == ["020 7946 0018"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1112508482300 (202) 555-4739",  # a prefix that stands there twice
+        "+1 202 555 0143 999", "+1 851 555 0132 217 / 202-555-0143", "203.0.113.37 445", "020 7946 0018 (202) 555-0143",
+        "+00 44 20 7946 0018", "202-555-0143 - 202-555-0144 - 1 - 22",
+    ],
+)  # fmt: skip
+def test_parts_of_a_candidate_that_is_none_as_a_whole_are_what_presidio_finds(text: str) -> None:
+    regions = ("US", "GB", "FR")
+
+    assert {text.index(number) for number in phones(text, *regions)} == {
+        start for entity, start, *_ in stock(text, regions) if entity == "PHONE"
+    }
+
+
+def test_candidates_inside_of_what_is_taken_are_left_out_and_those_that_reach_out_are_not() -> None:
+    finder = Phones(("US",))
+    text = "a 202-555-0143 and (202-555-0144 and 202-555-0145 ext. 7 and 202-555-0146 b"
+    spans = [match.span() for match in re.finditer(r"\d{3}-\d{3}-\d{4}", text)]
+    hits = [(start, end + 1) for start, end in spans]
+
+    found = finder.find(text, hits, lambda: None, spans[:3])
+
+    assert [text[start:end] for start, end in found] == ["(202-555-0144", "202-555-0145 ext. 7", "202-555-0146"]
 
 
 def test_an_unknown_region_is_named() -> None:

@@ -5,7 +5,7 @@ from time import thread_time
 
 Clock = Callable[[], float]
 
-_EVERY = 16  # calls between two looks at the clock
+_EVERY = 64  # calls between two looks at the clock
 
 
 class BudgetExceededError(Exception):

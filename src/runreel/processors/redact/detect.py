@@ -36,21 +36,41 @@ class Finding(NamedTuple):
 # The patterns that ask for a word boundary before them get one here, too: without it a long number fires at each digit.
 _BREAK = "(?:^|[^0-9A-Za-z_])"
 GATES: tuple[tuple[str, Gate], ...] = (
-    ("EMAIL", Gate(r"@\w")),
-    ("CARD", Gate(f"{_BREAK}(?:[0-9][- ]?){{12}}[0-9]", run=f"{_BREAK}(?:[0-9][- ]?){{12,}}+")),
+    ("EMAIL", Gate(r"@\w", family="letters")),
+    (
+        "CARD",
+        Gate(f"{_BREAK}(?:[0-9][- ]?){{12}}[0-9]", run=f"{_BREAK}(?:[0-9][- ]?){{12,}}+", family="digits"),
+    ),
     (
         "SSN",
         Gate(
-            f"{_BREAK}(?:[0-9]{{5}}-[0-9]{{4}}|[0-9]{{3}}-[0-9]{{6}}|[0-9]{{9}}"
-            "|[0-9]{3}[- .][0-9]{2}[- .][0-9]{4})",
+            f"{_BREAK}[0-9]{{3}}[- .]?[0-9]{{2}}[- .]?[0-9]{{4}}(?:[^0-9A-Za-z_]|$)",
             run=rf"{_BREAK}[0-9][0-9 .\-]{{8,}}+",
+            family="digits",
         ),
     ),
-    ("IBAN", Gate("[A-Z]{2}[0-9]{2}[ -]?[A-Z0-9]{4}[ -]?[A-Z0-9]{4}")),
-    ("CRYPTO", Gate("(?:bc1|[13])[a-zA-Z0-9]{25}", caseless=True, run="(?:bc1|[13])[a-zA-Z0-9]{25,}+")),
-    ("IP", Gate(rf"{_BREAK}[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}", run=rf"{_BREAK}[0-9]{{1,3}}\.[0-9][0-9.]*+")),
-    ("IP", Gate("::|(?::[0-9A-Fa-f]{1,4}){2}:", run="(?:::|(?::[0-9A-Fa-f]{1,4}){2}:)[0-9A-Fa-f:]*+")),
-    ("PHONE", Gate(phones.GATE, starts=True, run=phones.RUN)),
+    ("IBAN", Gate("[A-Z]{2}[0-9]{2}[ -]?[A-Z0-9]{4}[ -]?[A-Z0-9]{4}", family="letters")),
+    (
+        "CRYPTO",
+        Gate("(?:bc1|[13])[a-zA-Z0-9]{25}", caseless=True, run="(?:bc1|[13])[a-zA-Z0-9]{25,}+", family="letters"),
+    ),
+    (
+        "IP",
+        Gate(
+            rf"{_BREAK}[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}",
+            run=rf"{_BREAK}[0-9]{{1,3}}\.[0-9][0-9.]*+",
+            family="digits",
+        ),
+    ),
+    (
+        "IP",
+        Gate(
+            "::|(?::[0-9A-Fa-f]{1,4}){2}:",
+            run="(?:::|(?::[0-9A-Fa-f]{1,4}){2}:)[0-9A-Fa-f:]*+",
+            family="letters",
+        ),
+    ),
+    ("PHONE", Gate(phones.GATE, starts=True, run=phones.RUN, family="digits")),
 )
 
 # Every character that a match of the entity's patterns, or of its gates, can hold: a window is a run of them with its
@@ -193,7 +213,7 @@ def _windows() -> dict[str, Windows]:
     return found
 
 
-Match = Callable[..., "re.Match[str] | None"]
+Match = Callable[..., "re.Match[str]"]
 
 
 def _runs(left: Match, right: Match) -> Windows:
@@ -204,9 +224,11 @@ def _runs(left: Match, right: Match) -> Windows:
         for place in ends:
             if out and place <= out[-1][1]:
                 continue
-            before, after = left(text, 0, place), right(text, place)
-            start = before.start() if before else place
-            end = after.end() if after else place
+            before = left(text, 0, place)
+            if before.start() == place:  # what stands behind a match belongs to the hit, too
+                place -= 1
+                before = left(text, 0, place)
+            start, end = before.start(), right(text, place).end()
             out.append((max(0, start - 1), min(len(text), end + 1)))
         return out
 

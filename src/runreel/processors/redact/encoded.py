@@ -10,14 +10,14 @@ from typing import NamedTuple
 from runreel.processors.redact.bytetext import Readable, readable
 from runreel.processors.redact.scan import Gate
 
-_SHORTEST = 18  # characters: thirteen bytes
-GATE = Gate(f"[A-Za-z0-9+/_-]{{{_SHORTEST}}}", once=True)
+SHORTEST = 18  # characters: thirteen bytes
+GATE = Gate(f"[A-Za-z0-9+/_-]{{{SHORTEST}}}", once=True, family="letters")
 """Fires where there may be base64 at all: in few texts."""
 
-STARTS = Gate(f"(?:^|[^A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST}}}")
-"""Fires once for each run, `_SHORTEST` characters into it. Half as costly as all other gates together."""
+STARTS = Gate(f"(?:^|[^A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{SHORTEST}}}")
+"""Fires once for each run, `SHORTEST` characters into it. Half as costly as all other gates together."""
 
-_RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{_SHORTEST},}}+={{0,2}}(?![A-Za-z0-9+/_=-])")
+_RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{SHORTEST},}}+={{0,2}}(?![A-Za-z0-9+/_=-])")
 # Further lines of base64 that is wrapped; a line break written out is a blank and a line break here.
 _LINE = re.compile(r"((?:[ \t]{0,2}\r?\n){1,2}[ \t>]{0,8})([A-Za-z0-9+/_-]++={0,2})(?![A-Za-z0-9+/_=-])")
 _NARROWEST = 40  # characters of a line that is wrapped
@@ -59,7 +59,7 @@ def runs(text: str, hits: Sequence[tuple[int, int]]) -> Iterator[Run]:
     text."""
     done = 0
     for _, place in hits:
-        match = _RUN.match(text, place - _SHORTEST) if place - _SHORTEST >= done else None
+        match = _RUN.match(text, place - SHORTEST) if place - SHORTEST >= done else None
         if match is None:
             continue
         start, end = match.span()
@@ -124,7 +124,7 @@ def _opened(text: str, start: int, end: int, code: str) -> Run | None:
         return Run(start, end, read)
     if data is not None and len(code) >= 64 and data.startswith(_MAGIC):
         return Run(start, end, None, sure=True)
-    if _DATA_URL.search(text, max(0, start - 400), start):
+    if text.endswith(";base64,", 0, start) and _DATA_URL.search(text, max(0, start - 400), start):
         return Run(start, end, None, sure=True)
     if data is not None and len(code) >= _LONG and _is_mixed(code[:_LONG]):
         return Run(start, end, None)
@@ -136,7 +136,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[Run]:
     breaks = islice(_PART.finditer(text, start, min(end, start + 256)), _MOST_PARTS)
     places = [one.end() for one in breaks]
     for place in (*places, start + 1, start + 2, start + 3):
-        if end - place < _SHORTEST:
+        if end - place < SHORTEST:
             continue
         if len(text[place : min(end, place + _GLIMPSE) : 4].translate(_FIRST_OF_ASCII)) > _MOST_ODD:
             continue

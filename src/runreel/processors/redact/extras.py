@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 _CHANNELS = "wa|whatsapp|tel|phone|mobile|msisdn|sms|sip|signal|imessage|viber"
 GATES: tuple[tuple[str, Gate], ...] = (
-    ("CARD", Gate(r"[0-9]{4}(?:[._/]| {1,3})[0-9]{4,6}(?:[._/]| {1,3})[0-9]{4,5}", starts=True)),
-    ("SSN", Gate("[0-9]{3}-[0-9]{2}-[0-9]{4}", starts=True)),
-    ("CARD", Gate(r"[0-9]{4}[ \t\r\n-]{1,3}[0-9]{4,6}[ \t\r\n-]{1,3}[0-9]{4,5}", starts=True)),
+    ("CARD", Gate(r"[0-9]{4}(?:[._/]| {1,3})[0-9]{4,6}(?:[._/]| {1,3})[0-9]{4,5}", starts=True, family="digits")),
+    ("SSN", Gate("[0-9]{3}-[0-9]{2}-[0-9]{4}", starts=True, family="digits")),
+    ("CARD", Gate(r"[0-9]{4}[ \t\r\n-]{1,3}[0-9]{4,6}[ \t\r\n-]{1,3}[0-9]{4,5}", starts=True, family="digits")),
     ("PHONE", Gate(rf"(?:{_CHANNELS}):(?://)?[+]?[0-9]{{7}}", starts=True, caseless=True)),
 )
 

@@ -36,6 +36,8 @@ _TAIL = 64  # room for an extension after the last digit
 _EXTENSION_STARTS = frozenset(";xXeEiI#~aA\uff03\uff5e\uff58\uff38\uff45\uff25\uff49\uff29\u0434\u0414") | {""}
 # How the words before an extension end: x, ext, extn, int, anexo and their kin.
 _EXTENSION_ENDS = frozenset("xX\uff58\uff38#\uff03~\uff5etTnN\uff54\uff34\uff4e\uff2e\u0431\u0411oO=")
+_BEFORE_NUMBER = " \t,-:.\uff0e"
+_LEADING = re.compile("[\\d(\\[+\uff08\uff3b\uff0b]")
 _MOST_DIGITS = 40  # no number with its prefixes has more; a longer run of digits alone holds none
 _GROUPS = re.compile(r"[\s./()\[\]]+|(?<=\d)-(?=\s)")
 _PLUS_AND_DIGIT = re.compile(r"[\[( ]*\+\d")
@@ -113,13 +115,15 @@ class Phones:
                 continue
             rest = self._after.match(text, end)
             start, done = self._before.match(text, 0, start).start(), rest.end() if rest else end
-            if not _is_timestamp(text, start, done):
+            if taken and _is_inside(start, done, taken) and _stands_alone(text, start, done):
+                last = max(last, done)
+            elif not _is_timestamp(text, start, done):
                 last = self._find_in(text, self._window_start(text, start, last), done, found, check, taken)
         return found
 
     def _window_start(self, text: str, start: int, last: int) -> int:
         """Return where to start for a chain of digits: further ahead where it may be the extension of a number."""
-        before = text[max(0, start - _LEAD) : start].rstrip(" \t,-:.\uff0e")[-1:]
+        before = text[max(0, start - _LEAD) : start].rstrip(_BEFORE_NUMBER)[-1:]
         return max(start - (_TAIL if before in _EXTENSION_ENDS else _LEAD), last, 0)
 
     def _find_in(
@@ -133,7 +137,7 @@ class Phones:
     ) -> int:
         """Judge the candidates that begin in a window; return where the last one ends."""
         last = start
-        extended = text[end : end + _LEAD].lstrip(" \t,\xa0")[:1] in _EXTENSION_STARTS
+        extended = _is_extended(text, end)
         for match in self._candidate.finditer(text, start, end + _TAIL if extended else end):
             first, after = match.span()
             if first >= end:
@@ -275,6 +279,18 @@ def _is_timestamp(text: str, start: int, end: int) -> bool:
         end - start <= 10
         and text[start + 4 : start + 5] == "-" == text[start + 7 : start + 8]
         and text[start + 10 : start + 11] in ("T", "t")
+    )
+
+
+def _is_extended(text: str, end: int) -> bool:
+    return text[end : end + _LEAD].lstrip(" \t,\xa0")[:1] in _EXTENSION_STARTS
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Tell whether a chain of digits is a candidate of its own for sure: nothing before it or behind belongs to it."""
+    before = text[max(0, start - _LEAD) : start]
+    return not (_LEADING.search(before) or before.rstrip(_BEFORE_NUMBER)[-1:] in _EXTENSION_ENDS) and not _is_extended(
+        text, end
     )
 
 

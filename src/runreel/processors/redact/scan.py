@@ -4,7 +4,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from hyperscan import Database, Scratch
@@ -25,6 +25,8 @@ class Gate:
         once: The first hit is enough.
         hints: Lower-case literals that say as much in a scanner without a set matcher.
         run: A regex whose matches cover those of `pattern` with all that adjoins them, where overlapping ones abound.
+        family: Gates of one family are looked for together; a few families that look for other characters than each
+            other (digits, letters) are quicker than one of all.
     """
 
     pattern: str
@@ -33,6 +35,7 @@ class Gate:
     caseless: bool = False
     hints: tuple[str, ...] = ()
     run: str = ""
+    family: str = ""
 
 
 class Scanner(Protocol):
@@ -89,15 +92,18 @@ class ReScanner:
 
 
 class HyperscanScanner:
-    """All gates in one pass of hyperscan. Each thread has a scratch space of its own."""
+    """All gates of a family in one pass of hyperscan. Each thread has a scratch space of its own."""
 
     def __init__(self, gates: Sequence[Gate]) -> None:
         import hyperscan
 
         self._library = hyperscan
         self._gates = tuple(gates)
-        self._all = self._compile(self._gates)
-        self._single = [self._compile([replace(gate, starts=False, once=True)]) for gate in gates]
+        families: dict[str, list[int]] = {}
+        for number, gate in enumerate(gates):
+            families.setdefault(gate.family, []).append(number)
+        self._families = [self._compile([gates[one] for one in numbers], numbers) for numbers in families.values()]
+        self._single = [self._compile([replace(gate, starts=False, once=True)], [0]) for gate in gates]
         self._dense = ReScanner(gates)
         self._local = threading.local()
 
@@ -111,15 +117,15 @@ class HyperscanScanner:
         def on_hit(number: int, start: int, end: int, _flags: int, _context: object) -> bool:
             nonlocal seen
             seen += 1
-            places = hits.get(number)
-            if places is None:
-                hits[number] = [(start, end)]
+            if number in hits:
+                hits[number].append((start, end))
             else:
-                places.append((start, end))
+                hits[number] = [(start, end)]
             return seen > limit
 
         try:
-            self._all.scan(data, match_event_handler=on_hit, scratch=self._scratches()[0])
+            for database, scratch in zip(self._families, self._scratches().families, strict=True):
+                database.scan(data, match_event_handler=on_hit, scratch=scratch)
         except self._library.ScanTerminated:
             return self._dense.scan_for(
                 data, [number for number in range(len(self._gates)) if self._fires(number, data)]
@@ -129,12 +135,14 @@ class HyperscanScanner:
     def _fires(self, number: int, data: bytes) -> bool:
         """Tell whether one gate has a hit. One by one they are much quicker over such a text than together."""
         try:
-            self._single[number].scan(data, match_event_handler=lambda *_: True, scratch=self._scratches()[number + 1])
+            self._single[number].scan(
+                data, match_event_handler=lambda *_: True, scratch=self._scratches().single[number]
+            )
         except self._library.ScanTerminated:
             return True
         return False
 
-    def _compile(self, gates: Sequence[Gate]) -> "Database":
+    def _compile(self, gates: Sequence[Gate], numbers: Sequence[int]) -> "Database":
         library = self._library
         flags = []
         for gate in gates:
@@ -144,15 +152,23 @@ class HyperscanScanner:
         database: Database = library.Database()
         database.compile(
             expressions=[gate.pattern.encode() for gate in gates],
-            ids=list(range(len(gates))),
+            ids=list(numbers),
             elements=len(gates),
             flags=flags,
         )
         return database
 
-    def _scratches(self) -> "list[Scratch]":
-        found: list[Scratch] | None = getattr(self._local, "scratches", None)
+    def _scratches(self) -> "_Scratches":
+        found: _Scratches | None = getattr(self._local, "scratches", None)
         if found is None:
-            found = [self._library.Scratch(database) for database in (self._all, *self._single)]
+            scratch = self._library.Scratch
+            found = _Scratches([*map(scratch, self._families)], [*map(scratch, self._single)])
             self._local.scratches = found
         return found
+
+
+class _Scratches(NamedTuple):
+    """The scratch spaces of one thread."""
+
+    families: "list[Scratch]"
+    single: "list[Scratch]"

@@ -92,7 +92,7 @@ class Search:
         while True:
             data = fold.one_byte(base)
             hits = self._scanner.scan(data)
-            runs = self._runs.scan(data).get(0, ()) if self._base64 in hits else ()
+            runs = self._starts(data, hits[self._base64][0][1]) if self._base64 in hits else ()
             base, binary, new = self._encoded(base, runs, decoded) if runs else (base, [], [])
             if hits or self._own:
                 new += self._pass(base, hits, binary, where, budget)
@@ -107,6 +107,11 @@ class Search:
                 break  # what was found joined nothing to anything: another look would see the same
             base = blanked(base, [(spot.start, spot.end) for spot in new])
         return sorted(found)
+
+    def _starts(self, data: bytes, first: int) -> Sequence[tuple[int, int]]:
+        """Return where base64 may start, from the first place on that is long enough, which ends at `first`."""
+        start = first - encoded.SHORTEST
+        return [(start + left, start + right) for left, right in self._runs.scan(data[start:]).get(0, ())]
 
     def _masked(self, text: str) -> str:
         """Return the text with the marks of an earlier redaction made inert."""

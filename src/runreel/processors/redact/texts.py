@@ -1,7 +1,7 @@
 """Turns a text of any kind into the edits that redact it: plain text, JSON, JSON in JSON, base64 of either."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
@@ -128,18 +128,16 @@ class Texts:
         self, texts: Sequence[str], contexts: Sequence[Context], depth: int, budget: Budget
     ) -> Mapping[int, Sequence[Edit]]:
         """Search texts in one go, apart from each other; return the edits of those that have any, by their number."""
+        if len(texts) == 1:
+            return self._alone(texts[0], contexts[0], depth, budget)
         starts = [0, *accumulate(len(text) + 1 for text in texts)]
 
         def where(offset: int) -> tuple[Context, int, int]:
             place = _place(starts, offset)
             return contexts[place], starts[place], starts[place + 1] - 1
 
-        def decoded(plain: str) -> str | None:
-            edits = self.nested(plain, "", depth + 1, budget) if depth < _DEEPEST else ()
-            return apply(plain, edits) if edits else None
-
         out: dict[int, list[Edit]] = {}
-        for spot in self._search.spots(LIMIT.join(texts), where, decoded, budget):
+        for spot in self._search.spots(LIMIT.join(texts), where, self._decoder(depth, budget), budget):
             replacement = self._replacement(spot)
             # None reaches over the border of its text. If one did, the rest of it would go from the next text, too.
             for place in range(_place(starts, spot.start), _place(starts, max(spot.start, spot.end - 1)) + 1):
@@ -147,6 +145,21 @@ class Texts:
                 edit = Edit(max(0, spot.start - first), min(size, spot.end - first), replacement, spot.labels)
                 out.setdefault(place, []).append(edit)
         return out
+
+    def _alone(self, text: str, context: Context, depth: int, budget: Budget) -> Mapping[int, Sequence[Edit]]:
+        where = context, 0, len(text)
+        spots = self._search.spots(text, lambda _: where, self._decoder(depth, budget), budget)
+        edits = [Edit(spot.start, spot.end, self._replacement(spot), spot.labels) for spot in spots]
+        return {0: edits} if edits else {}
+
+    def _decoder(self, depth: int, budget: Budget) -> Callable[[str], str | None]:
+        """Return what redacts the text that base64 decodes to."""
+
+        def decoded(plain: str) -> str | None:
+            edits = self.nested(plain, "", depth + 1, budget) if depth < _DEEPEST else ()
+            return apply(plain, edits) if edits else None
+
+        return decoded
 
     def _replacement(self, spot: Spot) -> str:
         if spot.kind == "secret":

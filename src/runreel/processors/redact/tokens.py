@@ -1,12 +1,13 @@
 """Makes the tokens of one key: longer ones where two values would share one, and what the vault gets of each value."""
 
+import hmac
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
-from runreel.canonical.tokens import TOKEN_RE, make_token
+from runreel.canonical.tokens import TOKEN_RE, token_digest
 from runreel.processors.redact.keys import TenantKey
 from runreel.values import CleanBatch, Sealed
 
@@ -37,7 +38,7 @@ class Tokens:
 
     def __init__(self, key: TenantKey, digits: int, memo_size: int, sealer: Sealer | None = None) -> None:
         self.key_id = key.key_id
-        self._secret = key.secret
+        self._keyed = hmac.new(key.secret, digestmod="sha256")
         self._digits = digits
         self._size = memo_size
         self._sealer = sealer
@@ -47,7 +48,7 @@ class Tokens:
 
     def token(self, entity: str, text: str, digits: int | None = None) -> str:
         """Return the token of a value; `digits` asks for more than the setting."""
-        digest = make_token(self._secret, entity, text, _LONGEST)[len(entity) + 2 : -1]
+        digest = token_digest(self._keyed, entity, text)
         with self._lock:
             length = max(digits or 0, self._digits)
             while True:
