@@ -24,6 +24,7 @@ from rich.text import Text
 HERE = Path(__file__).resolve().parent
 GROUPS = (
     "redactor",
+    "language",
     "hostile",
     "pipeline",
     "unredacted",

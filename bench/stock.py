@@ -2,6 +2,7 @@
 store that keeps each attribute whole."""
 
 import hashlib
+import importlib
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,11 @@ STOCK_REGIONS = ("US", "GB", "DE", "FR", "IL", "IN", "CA", "BR")
 
 
 class Presidio:
-    """The stock analyser without NLP, with the recognisers of RunReel's seven default entities only."""
+    """The stock analyser with the recognisers of RunReel's seven default entities only: without NLP, or with the
+    language model that a spaCy package holds."""
 
-    def __init__(self, regions: Sequence[str]) -> None:
+    def __init__(self, regions: Sequence[str], model: str = "") -> None:
+        """Raises ImportError where the model's package is not installed."""
         import tldextract.tldextract
         from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
         from presidio_analyzer import predefined_recognizers as predefined
@@ -41,7 +44,7 @@ class Presidio:
             ],
             supported_languages=["en"],
         )
-        nlp = NoOpNlpEngine([{"lang_code": "en", "model_name": "none"}])
+        nlp = _spacy(model) if model else NoOpNlpEngine([{"lang_code": "en", "model_name": "none"}])
         self._engine = AnalyzerEngine(registry=registry, nlp_engine=nlp, supported_languages=["en"])
         self._entities = list(PRESIDIO_NAMES.values())
         self.find("warm: dana@example.com")
@@ -65,6 +68,17 @@ class Presidio:
                 out += [text[last : result.start], f"<{result.entity_type}>"]
                 last = result.end
         return "".join([*out, text[last:]])
+
+
+def _spacy(model: str) -> Any:
+    """Return Presidio's engine for spaCy with the model of an installed package, which it would download by a name of
+    its own."""
+    from presidio_analyzer.nlp_engine import SpacyNlpEngine
+
+    loaded = importlib.import_module(model).load()
+    engine = SpacyNlpEngine([{"lang_code": "en", "model_name": model}])
+    vars(engine)["nlp"] = {"en": loaded}
+    return engine
 
 
 class WholeAttributes:

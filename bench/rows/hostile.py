@@ -1,9 +1,10 @@
 """Texts made to be slow, against ordinary text of the usual sizes: two megabytes of digits, at-signs, letters,
-brackets; and two megabytes of ordinary text in one piece, which must not be slow either.
+brackets, `1-1-1-`, one token of base64; and two megabytes of ordinary text in one piece, which must not be slow either.
 
 A value that the redactor withholds because it took too long would be quick, too, and does not count.
 """
 
+import base64
 import random
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +16,9 @@ from runreel.processors.redact.redactor import Redactor
 from runreel.values import RawBatch, Span, SpanKey
 
 _BYTES = 2_000_000
-_MARKS = {"digits": "7", "at_signs": "@", "letters": "a", "brackets": "["}
-_ONE_PIECE = "one_piece"
-_NAMES = (*_MARKS, _ONE_PIECE)
+_MARKS = {"digits": "7", "at_signs": "@", "letters": "a", "brackets": "[", "dashes": "1-"}
+_BASE64, _ONE_PIECE = "base64", "one_piece"
+_NAMES = (*_MARKS, _BASE64, _ONE_PIECE)
 ROWS = tuple(
     Declared(f"hostile_{name}", Bar("<=", 3), "times the time of ordinary text, byte for byte") for name in _NAMES
 )
@@ -30,7 +31,9 @@ def measure(*, quick: bool, say: Say) -> Iterator[Row]:
     one_piece = texts.salt(rng, "\n\n".join(kind(rng, size // 4) for kind in texts.KINDS), 1500, [])
     values = {
         "ordinary": tuple(corpus("hostile", size // 11_000)),
-        **{name: (mark * size,) for name, mark in _MARKS.items()},
+        **{name: (mark * (size // len(mark)),) for name, mark in _MARKS.items()},
+        # What it decodes to is text, and searched: more work than where it is a picture.
+        _BASE64: (base64.b64encode(one_piece.encode()).decode()[:size],),
         _ONE_PIECE: (one_piece,),
     }
     redactors = [Redactor(KEY) for _ in range(rounds)]

@@ -72,16 +72,16 @@ def _speeds(presidio: Presidio, regions: tuple[str, ...], quick: bool, say: Say,
     if whole:
         settings = RedactSettings(regions=regions, memo_size=0)
         stages["redactor"] = [Redactor(KEY, settings).text for _ in corpora]
-    works = {"Presidio": _through([presidio.find] * rounds, [corpus[:theirs] for corpus in corpora])}
+    works = {"Presidio": through([presidio.find] * rounds, [corpus[:theirs] for corpus in corpora])}
     for name, judges in stages.items():
         for judge in judges:
             judge("warm: dana@example.com")
-        works[f"{name}, cold"] = _through(judges, corpora)
-        works[f"{name}, warm"] = _through(judges, corpora)
+        works[f"{name}, cold"] = through(judges, corpora)
+        works[f"{name}, warm"] = through(judges, corpora)
     return _Speeds(side_by_side(works, rounds, say=say), regions)
 
 
-def _through(judges: Sequence[Callable[[str], object]], corpora: Sequence[Sequence[str]]) -> Callable[[], float]:
+def through(judges: Sequence[Callable[[str], object]], corpora: Sequence[Sequence[str]]) -> Callable[[], float]:
     """Return work that puts one corpus after the other through its judge, and returns the characters."""
     turns = iter(zip(judges, corpora, strict=True))
 
