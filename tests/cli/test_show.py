@@ -45,6 +45,18 @@ def test_a_decision_shows_its_type_and_what_was_chosen() -> None:
     assert "decision pick  route → refund" in shown(more=(span("pick", "00000000000000d1", ROOT, at=5, attrs=attrs),))
 
 
+def test_a_memory_shows_which_record_was_read() -> None:
+    attrs = {
+        "gen_ai.operation.name": "search_memory",
+        "replay.memory.store": "mcp",
+        "replay.memory.op": "search",
+        "replay.memory.key": "tools/list",
+        "replay.memory.input": '{"request": "tools/list"}',
+    }
+
+    assert "memory mcp  tools/list" in shown(more=(span("search mcp", "00000000000000d1", ROOT, at=5, attrs=attrs),))
+
+
 def drawn(capture: str, width: int = 80) -> list[str]:
     out = StringIO()
     show.tree(Console(file=out, width=width, force_terminal=True, color_system=None), captured_run(capture))

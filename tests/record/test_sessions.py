@@ -96,6 +96,22 @@ def test_what_else_a_session_asks_is_read_from_a_memory_of_its_own(spans):
     assert greeted["messages"][0]["content"]["text"] == "Good morning, Dana."
 
 
+def test_the_newer_handshake_is_recorded_as_well(spans):
+    rr.mcp()
+
+    async def main():
+        async with Client(server) as client:
+            return client.server_info.name
+
+    with rr.run():
+        assert asyncio.run(main()) == "weather"
+
+    run = run_of(spans)
+    (step,) = [one for one in run.steps if one.kind == "memory"]
+    assert run.value(step.input) == {"request": "server/discover"}
+    assert "2026-07-28" in came_back(run, step)["supportedVersions"]
+
+
 def test_an_error_of_a_tool_is_its_result_and_one_of_the_protocol_is_raised_and_recorded(spans):
     async def missing(client):
         with pytest.raises(MCPError) as raised:

@@ -76,6 +76,29 @@ def test_a_run_that_was_cut_is_refused():
         build(run_of_capture("otel-genai-openai/truncated-200"))
 
 
+def test_what_a_server_did_for_a_call_is_inside_of_it_behind_the_spans_that_are_its_views():
+    of_server = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "research"}
+    looked_up = {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.data_source.id": "kb",
+        "gen_ai.retrieval.query.text": "x",
+        "gen_ai.retrieval.documents": '[{"id": "1", "content": "found"}]',
+    }
+    run = run_of(
+        model_step(1, ASKED, [call("research", {"q": "x"})], at=0),
+        tool_step(1, "research", {"q": "x"}, "found", at=20, call_id="call_1"),
+        span("tools/call research", "00000000000000d1", "00000000000000c1", at=21, ms=4, attrs=of_server),
+        span("retrieval kb", "00000000000000d2", "00000000000000d1", at=22, ms=2, attrs=looked_up),
+        model_step(2, [*ASKED, msg("tool", answer("found"))], ["done"], at=40),
+    )
+    assert [step.shadowed_by for step in run.steps if step.name == "research"] == [None, 2]
+
+    tape = build(run)
+
+    assert [(one.kind, one.name) for one in tape.entries][1:2] == [("tool", "research")]
+    assert (len(tape.entries), tape.inside) == (3, 1)
+
+
 def test_steps_inside_a_tool_are_not_on_the_tape():
     run = run_of(
         model_step(1, ASKED, [call("research", {"q": "x"})], at=0),

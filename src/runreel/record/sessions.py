@@ -5,7 +5,8 @@ what else a session asks (its handshake, lists, resources, prompts) a read of a 
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from runreel.record.together import carrier, joined
 from runreel.values import Value
 
 CALL: Final = "tools/call"
+DISCOVER: Final = "server/discover"
 _IDLE: Final = frozenset({"ping", "logging/setLevel"})
 _MARK: Final = "_runreel_records"
 _recorded: ContextVar[bool] = ContextVar("runreel_mcp_recorded", default=False)
@@ -47,6 +49,8 @@ def _patch() -> None:
     client: Any = ClientSession
     if not getattr(client.send_request, _MARK, False):
         client.send_request = _recording(client.send_request)
+        if hasattr(client, "send_discover"):  # from 2.0 on, the handshake that goes past it
+            client.send_discover = _discovering(client.send_discover)
     transport: Any = StreamableHTTPTransport
     if not getattr(transport.__init__, _MARK, False):
         transport.__init__ = _naming(transport.__init__)
@@ -61,28 +65,57 @@ def _recording(send: Callable[..., Any]) -> Callable[..., Any]:
     async def send_request(self: Any, request: Any, result_type: Any, *args: Any, **kwargs: Any) -> Any:
         nothing: tuple[str, dict[str, Any]] = ("", {})
         method, params = safely("mcp", lambda: _asked(request), nothing)
-        if not method or method in _IDLE or not trace.get_current_span().get_span_context().is_valid:
+        if not method or method in _IDLE or not _is_inside():
             return await send(self, request, result_type, *args, **kwargs)
 
         async def sent(**_: Any) -> _Result:
-            token = _recorded.set(True)
-            try:
+            with _said():
                 carrying = safely("mcp", lambda: _carrying(request), request)
                 return _Result(await send(self, carrying, result_type, *args, **kwargs))
-            finally:
-                _recorded.reset(token)
 
         if method == CALL:
             name = str(params.get("name"))
             about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
             got = await observed(sent, Declared("tool", name, sent, about))(**(params.get("arguments") or {}))
         else:
-            asked = request_of(method, params)
-            got = await observed(sent, Declared("memory", SESSIONS, sent, op="search", key="request", fixed=asked))()
+            got = await observed(sent, _read(sent, request_of(method, params)))()
         return got.result
 
     setattr(send_request, _MARK, True)
     return send_request
+
+
+def _discovering(send: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(send)
+    async def send_discover(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _is_inside():
+            return await send(self, *args, **kwargs)
+
+        async def sent() -> Any:
+            with _said():
+                return await send(self, *args, **kwargs)
+
+        return await observed(sent, _read(sent, request_of(DISCOVER, {})))()
+
+    return send_discover
+
+
+def _is_inside() -> bool:
+    """Say whether something is going on that a request may be a step of."""
+    return trace.get_current_span().get_span_context().is_valid
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    token = _recorded.set(True)
+    try:
+        yield
+    finally:
+        _recorded.reset(token)
+
+
+def _read(sent: Callable[..., Any], asked: Mapping[str, Value]) -> Declared:
+    return Declared("memory", SESSIONS, sent, op="search", key="request", fixed=asked)
 
 
 def request_of(method: str, params: Mapping[str, Any]) -> dict[str, Value]:

@@ -127,15 +127,16 @@ def test_a_recorded_failure_of_a_tool_is_a_result_that_says_so():
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "code"),
+    ("kind", "text", "arguments", "code"),
     [
-        ("mcp.shared.exceptions.McpError", "Unknown tool", -32603),
-        ("MCPError", "Connection closed", -32000),
+        ("mcp.shared.exceptions.McpError", "Unknown tool", "", -32603),
+        ("mcp.shared.exceptions.MCPError", "Unknown tool", '[-32602, "Unknown tool", null]', -32602),
+        ("MCPError", "Connection closed", "", -32000),
     ],
 )
-def test_a_recorded_error_of_the_protocol_is_one_again(kind, text, code):
+def test_a_recorded_error_of_the_protocol_is_one_again(kind, text, arguments, code):
     world = World(weather="tool")
-    world.tape.error = FailedError(kind, text)
+    world.tape.error = FailedError(kind, text, (), arguments)
 
     with pytest.raises(ProtocolError) as error:
         world.server().reply("tools/call", {"name": "weather", "arguments": {}})

@@ -243,6 +243,38 @@ def test_modules_that_import_each_other_are_read_once(project):
     assert len(found.files) == 3
 
 
+def test_what_only_a_server_or_another_program_has_is_not_the_agents_own(project):
+    entry = project(
+        agent="import shared, own\nfrom agents.mcp import MCPServerStdio\nSERVER = ['server.py']\n",
+        server="from mcp.server.fastmcp import FastMCP\nimport shared\ndef served(): ...\n",
+        shared="def both(): ...\n",
+        own="def local(): ...\nHANDLERS = {'named': local}\n",
+    )
+    names = ["served", "both", "local", "named", "nowhere"]
+
+    found = find(entry, names)
+
+    assert found.of_agent(names) == ["local", "named"]
+    assert found.of_agent(names, served=["local"]) == []
+    assert found.uses_mcp
+    assert [name for name in names if found.is_unknown(name)] == ["nowhere"]
+
+
+def test_tools_in_a_file_that_serves_them_are_the_servers_though_the_agent_is_in_it_too(project):
+    entry = project(agent="from mcp.server.mcpserver import MCPServer\ndef served(): ...\n")
+
+    assert find(entry, ["served"]).of_agent(["served"]) == []
+
+
+def test_a_boundary_of_the_recorder_is_the_agents_own_and_an_agent_without_mcp_does_not_use_it(project):
+    entry = project(agent="import runreel.record as rr\n@rr.tool\ndef mine(): ...\n", server="import mcp\n")
+
+    found = find(entry, ["mine"])
+
+    assert found.of_agent(["mine"]) == ["mine"]
+    assert not found.uses_mcp
+
+
 def test_nothing_is_imported(project):
     entry = project(agent="import loud\n", loud="raise SystemExit('imported')\ndef search(): ...\n")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from runreel.canonical import loads
 from runreel.record import sessions
 from runreel.record.convert import thaw
 from runreel.record.said import SESSIONS
@@ -143,7 +144,7 @@ class Server:
             return self._call(str(params.get("name")), params.get("arguments") or {})
         if method in ("ping", "logging/setLevel"):
             return {}
-        if method == "server/discover":
+        if method == sessions.DISCOVER:
             raise ProtocolError(METHOD_NOT_FOUND, "the record is answered in the older way")
         self.answers.tell(f"{method} of an MCP server is not in the record: {_RECORD_IT}")
         return self._held(method, params)
@@ -169,7 +170,11 @@ class Server:
 
 
 def _of_protocol(failed: FailedError) -> ProtocolError:
-    return ProtocolError(_CLOSED if "closed" in failed.message.lower() else INTERNAL_ERROR, failed.message)
+    """Return the error again, with its code where the library's exception was recorded with what it was made of."""
+    made_of = loads(failed.arguments) if failed.arguments else ()
+    codes = (one for one in made_of if type(one) is int) if isinstance(made_of, tuple) else iter(())
+    guess = _CLOSED if "closed" in failed.message.lower() else INTERNAL_ERROR
+    return ProtocolError(next(codes, guess), failed.message)
 
 
 def recorded_name(name: str, kinds: Mapping[str, str]) -> str:
