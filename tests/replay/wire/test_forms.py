@@ -64,6 +64,16 @@ def test_blocks_of_text_are_one_text_where_an_api_is_told_one():
     assert same("openai.chat", (told("tool", result(blocks)),), (told("tool", result("cold\nwindy")),))
     assert not same("openai.chat", (told("tool", result(blocks)),), (told("tool", result("cold")),))
     assert not same("openai.chat", (told("tool", result(({"json": 1},))),), (told("tool", result("1")),))
+    assert same("openai.chat", (told("tool", result(({"text": "a"},))),), (told("tool", result('[{"text": "a"}]')),))
+
+
+def test_a_text_that_an_api_is_told_in_blocks_is_that_text():
+    blocks = ({"type": "text", "text": "cold"},)
+
+    assert same(ANTHROPIC, (told("tool", result("cold")),), (told("user", result(blocks)),))
+    assert same(ANTHROPIC, (told("user", result(blocks)),), (told("user", result(blocks)),))
+    assert same(ANTHROPIC, (told("tool", result(({"text": "cold"},))),), (told("user", result(blocks)),))
+    assert not same(ANTHROPIC, (told("tool", result("warm")),), (told("user", result(blocks)),))
 
 
 @pytest.mark.parametrize("api", ["openai.chat", ANTHROPIC, GEMINI])

@@ -205,13 +205,8 @@ def _part(recorded: Value, live: Value) -> Paired:
         said = said - {"name"} if "id" in recorded else said - {"name", "id"}
         if "name" not in live:  # most APIs are told a result by the id of its call alone
             before.pop("name", None)
-        texts = _texts(recorded.get("response"))
-        if texts is not None and isinstance(live.get("response"), str):  # blocks, that an API is told as one text
-            before["response"] = texts
-        elif not isinstance(recorded.get("response"), str):  # what most APIs are told as text may be recorded as it was
-            live = {**live, "response": _parsed(live.get("response"))}
-        elif not isinstance(live.get("response"), str):  # and what an API is told in blocks, as their text
-            before["response"] = _parsed(recorded["response"])
+        if "response" in before:
+            before["response"], live = _results(before["response"], live)
     now = {name: one for name, one in live.items() if name in recorded or name in said}
     given = now.get("arguments")
     if isinstance(before.get("arguments"), str) and isinstance(given, Mapping) and given.keys() == {_NO_JSON}:
@@ -223,12 +218,33 @@ def _part(recorded: Value, live: Value) -> Paired:
     return Paired(before, now, frozenset(skipped))
 
 
+def _results(recorded: Value, live: Mapping[str, Value]) -> tuple[Value, Mapping[str, Value]]:
+    """Bring two results of a tool to one form: APIs are told a text, or blocks of text, of what may be recorded as
+    either, or as the value that the text says."""
+    told, texts = live.get("response"), _texts(recorded)
+    if isinstance(told, str):
+        value = _parsed(told)
+        if texts is not None and not isinstance(value, tuple):
+            return texts, live
+        return recorded, live if isinstance(recorded, str) else {**live, "response": value}
+    value = _parsed(recorded)
+    if isinstance(recorded, str) and isinstance(value, tuple):  # the record has the blocks, as JSON
+        return value, live
+    if (joined := _texts(told)) is not None and (texts is not None or isinstance(recorded, str)):
+        return recorded if texts is None else texts, {**live, "response": joined}
+    return value, live
+
+
 def _texts(blocks: Value) -> str | None:
     """Return the text that blocks of text are, each on lines of its own; None for anything else."""
     if not isinstance(blocks, tuple) or not blocks:
         return None
-    said = [one.get("text") if isinstance(one, Mapping) and one.keys() == {"text"} else None for one in blocks]
+    said = [one.get("text") if isinstance(one, Mapping) and _is_text(one) else None for one in blocks]
     return "\n".join(str(text) for text in said) if all(isinstance(text, str) for text in said) else None
+
+
+def _is_text(block: Mapping[str, Value]) -> bool:
+    return block.keys() == {"text"} or (block.keys() == {"type", "text"} and block["type"] == "text")
 
 
 def _parsed(value: Value) -> Value:
