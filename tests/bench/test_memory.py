@@ -32,10 +32,11 @@ def test_requests_never_come_twice() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is asked of Linux")
 def test_a_slope_over_the_limit_ends_with_1() -> None:
-    command = [sys.executable, str(SCRIPT), "--minutes", "0.05", "--warm-up", "0", "--limit"]
+    command = [sys.executable, str(SCRIPT), "--minutes", "0.05", "--warm-up", "0"]
 
     fine, grown = (
-        subprocess.run([*command, limit], capture_output=True, text=True, check=False) for limit in ("1e9", "-1e9")
+        subprocess.run([*command, f"--limit={limit}"], capture_output=True, text=True, check=False)
+        for limit in ("1e9", "-1e9")
     )
 
     assert (fine.returncode, grown.returncode) == (0, 1)
