@@ -98,8 +98,10 @@ def test_a_prompt_of_another_version_is_the_recorded_one_and_noted(recorded):
 
     assert (replayed.verdict, shown.splitlines()[-2]) == ("same", printed.splitlines()[-2])
     assert [one for one in replayed.notes if "critic" in one] == [
-        "prompt critic: its version in the code is another one than in the record; the agent was given the recorded "
-        "one, version v1"
+        (
+            "prompt critic: its version in the code is another one than in the record; the agent was given the "
+            "recorded one, version v1"
+        )
     ]
 
 

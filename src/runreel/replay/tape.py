@@ -1,12 +1,12 @@
 """A recorded run, arranged so that a boundary can ask it for an answer."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from runreel.canonical import SCHEME, make_ref
 from runreel.errors import RefusedError
 from runreel.record.convert import rebuild
-from runreel.record.said import FLAGS, PROMPTS, SESSIONS
+from runreel.record.said import CHECKPOINTS, FLAGS, PROMPTS, SESSIONS
 from runreel.replay.spellings import Spellings
 from runreel.replay.stacks import causes_in
 from runreel.replay.strands import untangled
@@ -32,7 +32,7 @@ class Tape:
     def named(self) -> Mapping[str, Kind]:
         """Return the names that need a function to answer for, with their kind.
 
-        Flags and prompts need none, and neither does what MCP sessions ask: whoever asks for one is answered.
+        Flags, prompts, checkpoints and what MCP sessions ask need none: whoever asks for one is answered.
         """
         wanted = [entry for entry in self.entries if entry.kind in ("tool", "retrieval", "memory")]
         return {entry.name: entry.kind for entry in wanted if (entry.kind, entry.name) not in _OF_THE_RECORDER}
@@ -48,21 +48,23 @@ class Tape:
         return frozenset(name for name in names if isinstance(name, str) and name and name not in self.named())
 
 
-_OF_THE_RECORDER = {("memory", FLAGS), ("memory", PROMPTS), ("memory", SESSIONS)}
+_OF_THE_RECORDER = {("memory", store) for store in (FLAGS, PROMPTS, SESSIONS, CHECKPOINTS)}
 
 
 def build(run: Run) -> Tape:
     """Arrange a run for frozen replay. Raises RefusedError where it lacks what that needs, with the list of gaps."""
-    steps = [step for step in run.steps if step.shadowed_by is None]
-    below = _below_answered(run.steps)
+    doubles = _doubles_of_models(run.steps)
+    steps = [step for step in run.steps if step.shadowed_by is None or step.seq in doubles.values()]
+    below = _below_answered(run.steps) | doubles.keys()
     told = [step for step in steps if step.kind in KINDS and step.seq not in below]
     require_answerable(run, told)
     require_replayable(run, below)
     spelt = Spellings(steps)
-    entries = untangled([_entry(run, step, spelt) for step in told], steps, _calls_of)
+    made = [_behind(_entry(run, step, spelt), run, doubles) for step in told]
+    entries = untangled(made, steps, _calls_of)
     _require_names(run, entries)
     _require_boundaries(run, [step for step in steps if step.seq not in below])
-    inside = sum(1 for step in steps if step.kind in KINDS and step.seq in below)
+    inside = sum(1 for step in steps if step.kind in KINDS and step.seq in below and step.seq not in doubles)
     notes = []
     if inside:
         notes.append(f"{inside} recorded steps inside tools or retrievals are not replayed: their bodies do not run")
@@ -129,11 +131,30 @@ def _below_answered(steps: Sequence[Step]) -> set[int]:
     for step in steps:
         above = step.parent
         while above is not None and above in by_seq:
-            if by_seq[above].kind in ("tool", "retrieval", "memory"):
+            if by_seq[above].kind in ("tool", "retrieval", "memory") or _is_model_of_the_recorder(by_seq[above]):
                 below.add(step.seq)
                 break
             above = by_seq[above].parent
     return below
+
+
+def _is_model_of_the_recorder(step: Step) -> bool:
+    return step.kind == "llm" and _is_recorders(step)
+
+
+def _doubles_of_models(steps: Sequence[Step]) -> dict[int, int]:
+    """Return the steps that an instrumentation wrote of calls made inside of `runreel.record.model`, with the step of
+    that. The inner one counts as the call; but a replay answers where the boundary is, and its body does not run."""
+    return {
+        step.shadowed_by: step.seq for step in steps if step.shadowed_by is not None and _is_model_of_the_recorder(step)
+    }
+
+
+def _behind(entry: Entry, run: Run, doubles: Mapping[int, int]) -> Entry:
+    """Return an entry with what came before it said by the entries that are on the tape."""
+    inner = next((step.after for step in run.steps if doubles.get(step.seq) == entry.seq), frozenset[int]())
+    after = frozenset(doubles.get(seq, seq) for seq in entry.after | inner) - {entry.seq}
+    return entry if after == entry.after else replace(entry, after=after)
 
 
 # --- entries ----------------------------------------------------------------------------------------------------------
