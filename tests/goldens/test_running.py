@@ -1,13 +1,18 @@
 """From a bad run to a test: a golden fails while its agent fails, passes when mended, and says when it is stale."""
 
+import dataclasses
+
 import pytest
 
-from golden_kit import BUG, EXPECT, FIX, edit, golden_in, packed, project
+from golden_kit import BUG, EXPECT, FIX, edit, golden_in, packed, project, receipt_reel
 from otlp_sink import record
 from runreel.demo import model_server
-from runreel.errors import CorruptError
+from runreel.errors import CorruptError, UsageError
+from runreel.goldens import folder as goldens
 from runreel.goldens import promote, running
 from runreel.goldens.values import Settings
+from runreel.runs import reel
+from runreel.runs.scores import flag_event
 
 
 @pytest.fixture
@@ -132,3 +137,34 @@ def test_an_edited_message_of_the_users_fails_and_says_what_to_do_if_it_was_mean
 
     assert result.verdict == "failed"
     assert "its recorded answers are stale: runreel golden update receipt --from RUN" in result.reason
+
+
+def test_a_flag_is_no_failure_that_a_replay_could_show(folder):
+    flagged = flag(receipt_reel())
+
+    with pytest.raises(UsageError, match="each of them holds of the recorded run"):
+        promote.promote(flagged, folder / "goldens" / "flagged", expectations=["outcome is ok"])
+
+
+def flag(data):
+    """Return the reel of a run with somebody's flag on it."""
+    run_id, batch = goldens.batch_of(data, "receipt")
+    trace_id = batch.rows[0].span.key.trace_id
+    event = flag_event(batch.tenant, trace_id, run_id, "wrong", 1)
+    return reel.write(run_id, dataclasses.replace(batch, logs=(*batch.logs, event)))
+
+
+def test_what_an_agent_made_of_having_no_answer_never_becomes_the_record(folder):
+    golden = golden_in(folder)
+    edit(folder, ('    return f"{message.content}', '    refund_again()\n            return f"{message.content}'))
+    edit(
+        folder,
+        (
+            "def handle(",
+            "def refund_again():\n    try: lookup_order('A-9')\n    except BaseException: ...\n\n\ndef handle(",
+        ),
+    )
+    result = running.run(golden.folder, stdout=running.QUIET)
+
+    with pytest.raises(UsageError, match="has no recorded answer"):
+        promote.replayed_reel(result, lambda batch: batch)

@@ -49,11 +49,20 @@ def test_a_message_of_the_system_more_or_less_is_another_prompt():
 
 def test_a_request_that_stands_for_no_recorded_one_is_told_by_the_nearest():
     near = Nearest(1, "llm", "m", "/tools/0/name", 0.9)
+    never = Replayed("r", "frozen", "diverged")
 
-    assert told(found("", type_="unrecorded_call", nearest=(near,))) == "tools"
+    assert changed(found("", type_="unrecorded_call", nearest=(near,)), RUN, never) == "tools"
     assert told(found("", type_="unrecorded_call")) == ""
     again = Nearest(1, "llm", "m", "/tools/0/name", 0.9, answered=True)
     assert told(found("", type_="unrecorded_call", nearest=(again,))) == ""
+
+
+def test_a_call_beside_those_that_were_recorded_is_no_changed_prompt():
+    near = (Nearest(1, "llm", "m", "/messages/0/parts/0/content", 0.9),)
+    beside = found("", type_="unrecorded_call", nearest=near)
+
+    assert changed(beside, RUN, Replayed("r", "frozen", "diverged", coverage={})) == "prompt"
+    assert changed(beside, RUN, Replayed("r", "frozen", "diverged", coverage={1: "wire openai.chat"})) == ""
 
 
 def test_what_is_no_model_call_never_makes_a_golden_stale():

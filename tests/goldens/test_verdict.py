@@ -85,8 +85,9 @@ def test_only_an_expectation_that_holds_makes_a_note():
         ("decision:refund output == x", "decision_mismatch", "decision", "", True),
         ("output contains x", "output_mismatch", "other", "/final_output", True),
         ("output/a == x", "output_mismatch", "other", "/final_output/b", False),
-        ("outcome is ok", "output_mismatch", "other", "", True),
-        ("outcome is error", "output_mismatch", "other", "", False),
+        ("outcome is ok", "output_mismatch", "other", "/outcome", True),
+        ("outcome is error", "output_mismatch", "other", "/outcome", False),
+        ("outcome is ok", "output_mismatch", "other", "", False),
         ("outcome is ok", "output_mismatch", "other", "/final_output", False),
         ("tool:refund input/cents == 1", "network_attempt", "other", "", False),
         ("tool:refund called 1", "unstubbed_tool", "tool", "", False),
@@ -96,9 +97,15 @@ def test_only_an_expectation_that_holds_makes_a_note():
     ],
 )
 def test_what_an_expectation_speaks_of(line, type_, kind, path, covered):
-    found = Divergence(type_, kind=kind, name="refund" if kind != "other" else "", path=path)
+    found = Divergence(type_, kind=kind, name="refund" if kind != "other" else "", path=path, has_now=True)
 
     assert covers(parse(line), found) is covered
+
+
+@pytest.mark.parametrize("line", ["output lacks x", "outcome is ok"])
+def test_no_expectation_excuses_an_agent_that_gives_no_answer_or_crashes(line):
+    for path in ("/final_output", ""):
+        assert not covers(parse(line), Divergence("output_mismatch", path=path))
 
 
 def test_a_failure_is_a_run_that_ended_badly_or_that_somebody_flagged():

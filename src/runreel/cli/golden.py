@@ -125,7 +125,7 @@ def _run(args: argparse.Namespace) -> int:
         try:
             result = running.run(place, stdout=sys.stderr.fileno() if args.json else None, redact=redact)
         except RunReelError as error:
-            verdict: Verdict = "not_comparable" if error.exit_code == _NOT_COMPARABLE else "failed"
+            verdict: Verdict = "not_comparable" if running.is_not_comparable(error) else "failed"
             broken = broken or verdict == "failed"
             counts[verdict] += 1
             documents.append({"name": place.name, "verdict": verdict, "reason": str(error)})

@@ -152,6 +152,8 @@ def check(expectation: Expectation, seen: View, judge: Judge) -> Check:
         return Check(text, held, "" if held else f"the run ended with outcome {seen.outcome}")
     if expectation.of == "budget":
         used = seen.used[expectation.name]
+        if not used and "tokens" in expectation.name and seen.used["model_calls"]:
+            return Check(text, False, "no model call says how many tokens it used")
         held = expectation.most is not None and used <= expectation.most
         return Check(text, held, "" if held else f"the run used {used:,}")
     if expectation.of == "judge":

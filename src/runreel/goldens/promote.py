@@ -23,6 +23,8 @@ _WANTED = (
     'until it does. For example --expect "outcome is ok", --expect "output contains TEXT", '
     '--expect "tool:NAME input/FIELD == VALUE", --expect "tool:NAME never called"'
 )
+# What an agent made of having no answer must not become what is recorded.
+_UNANSWERED = frozenset({"unrecorded_call", "unstubbed_tool", "network_attempt", "nondeterminism"})
 
 
 def promote(
@@ -127,6 +129,13 @@ def replayed_reel(result: Result, redact: Redact) -> bytes:
     if result.verdict in ("stale", "not_comparable"):
         raise UsageError(f"golden {result.golden.name} cannot be renewed from its replay: {result.reason}")
     replayed = result.replayed
+    unanswered = next((one for one in replayed.divergences if one.type in _UNANSWERED), None) if replayed else None
+    if unanswered is not None:
+        raise UsageError(
+            f"golden {result.golden.name} cannot be renewed from its replay: {unanswered.type} "
+            f"({unanswered.kind} {unanswered.name}) has no recorded answer. Record a run with live ones, and renew it "
+            f"from that: runreel golden update {result.golden.name} --from RUN"
+        )
     if replayed is None or replayed.run is None or replayed.record is None:
         raise UsageError(
             f"golden {result.golden.name} cannot be renewed from its replay: the agent exports no spans of its own"

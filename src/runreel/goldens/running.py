@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from runreel.errors import NotFoundError, RunReelError, UsageError
+from runreel.errors import NotFoundError, ReplayError, RunReelError, UsageError
 from runreel.goldens import expect, folder, judges, verdict
 from runreel.goldens.values import Golden, Result
 from runreel.replay.cleaning import Clean
@@ -59,7 +59,15 @@ def project_of(place: Path) -> Path:
 
 def trouble(error: RunReelError) -> str:
     """Return in a word what an error of a golden is: it is broken, missing, or its replay is refused."""
-    return "missing" if isinstance(error, NotFoundError) else "not comparable" if error.exit_code == 125 else "broken"
+    if is_not_comparable(error):
+        return "not comparable"
+    return "missing" if isinstance(error, NotFoundError) else "broken"
+
+
+def is_not_comparable(error: RunReelError) -> bool:
+    """Say whether an error of a golden's is its agent's: it was refused, does not import, or broke down at once. The
+    golden itself is whole: for `git bisect` such a commit is none to judge by."""
+    return isinstance(error, ReplayError)
 
 
 def cleaner() -> Clean | None:

@@ -20,7 +20,8 @@ def changed(found: Divergence, recorded: Run, replayed: Replayed) -> str:
         return ""
     seq, path = found.recorded, found.path
     if found.type == "unrecorded_call":
-        near = next((one for one in found.nearest if not one.answered), None)
+        # One that was answered later was not changed: this call came beside it.
+        near = next((one for one in found.nearest if not one.answered and one.seq not in replayed.coverage), None)
         seq, path = (near.seq, near.path) if near is not None else (None, "")
     _, _, rest = path.partition("/")
     field, _, below = rest.partition("/")

@@ -10,6 +10,7 @@ from runreel.goldens import stale
 from runreel.goldens.expect import Expectation, Judge, check
 from runreel.goldens.values import Check, Golden, Result, Verdict
 from runreel.goldens.view import View, view
+from runreel.replay.ending import OUTCOME
 from runreel.replay.values import Divergence, Replayed
 from runreel.text import many
 from runreel.values import Run
@@ -105,10 +106,12 @@ def covers(expectation: Expectation, found: Divergence) -> bool:
 
 
 def _covers_output(expectation: Expectation, found: Divergence) -> bool:
-    path = found.path.removeprefix("/final_output")
-    if found.path:
-        return expectation.of == "output" and _on_one_path(expectation.pointer, path)
-    return expectation.of == "outcome" and expectation.value == "ok"
+    if found.path == OUTCOME:
+        return expectation.of == "outcome" and expectation.value == "ok"
+    # An agent that crashed, or gives no answer at all, is not what anybody expects of its answer or outcome.
+    if not found.has_now:
+        return False
+    return expectation.of == "output" and _on_one_path(expectation.pointer, found.path.removeprefix("/final_output"))
 
 
 def _names(expectation: Expectation, found: Divergence) -> bool:

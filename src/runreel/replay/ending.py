@@ -6,6 +6,8 @@ What a process prints, and what it ends with after its run, no span says: that c
 from runreel.replay.values import Divergence
 from runreel.values import Run, Step
 
+OUTCOME = "/outcome"
+"""The path of a divergence that says that a run ended well, or badly, other than it did."""
 _EXIT = "SystemExit"
 _AFTER = "every call is as recorded: the difference comes from the agent's code"
 
@@ -22,7 +24,7 @@ def difference(recorded: Run, own: Run) -> Divergence | None:
         was, now = _error(root), _error(ours)
         if was != now:
             reason = f"the agent's run ended {now or 'well'}; the recorded run ended {was or 'well'}"
-            return Divergence("output_mismatch", reason=reason, advice=_AFTER)
+            return Divergence("output_mismatch", path=OUTCOME, reason=reason, advice=_AFTER)
         if root.output.sha256 and not ours.output.sha256 and _has_content(own):
             return _silent()
     if recorded.final_output.sha256 and not own.final_output.sha256 and _has_content(own):
