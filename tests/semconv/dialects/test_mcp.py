@@ -95,3 +95,18 @@ def test_openllmetrys_own_instrumentation_of_it_stays_its_own() -> None:
     attributes: dict[str, Value] = {"traceloop.span.kind": "tool", "mcp.method.name": "tools/call"}
 
     assert dialect_of(View(make_span(attributes, scope="opentelemetry.instrumentation.mcp"))).name == "openllmetry"
+
+
+def test_openllmetrys_arguments_and_result_of_a_call_are_taken_out_of_what_it_puts_around_them() -> None:
+    attributes: dict[str, Value] = {
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": "get_weather",
+        "traceloop.entity.input": '{"tool_name": "get_weather", "arguments": {"city": "Oslo"}}',
+        "traceloop.entity.output": '{"result": "snow"}',
+    }
+    (run,) = runs_of([make_span(attributes, scope="opentelemetry.instrumentation.mcp")])
+    (other,) = runs_of([make_span(attributes, scope="opentelemetry.instrumentation.langchain")])
+
+    (tool,), (kept,) = of_kind(run, "tool"), of_kind(other, "tool")
+    assert (run.value(tool.input), run.value(tool.output)) == ({"city": "Oslo"}, "snow")
+    assert other.value(kept.output) == '{"result": "snow"}'

@@ -36,6 +36,7 @@ _REQUESTS: Final[Mapping[str, Kind]] = {
 _ENTITIES: Final[Mapping[str, Kind]] = {"workflow": "agent", "agent": "agent", "task": "agent"}
 _IN: Final = "traceloop.entity.input"
 _OUT: Final = "traceloop.entity.output"
+_MCP: Final = "opentelemetry.instrumentation.mcp"
 _PROPERTIES: Final = "traceloop.association.properties."
 _FUNCTIONS: Final = "llm.request.functions"
 _RESULT_EVENT: Final = "db.query.result"
@@ -194,6 +195,8 @@ def _tool_input(view: View) -> Found:
         return replace(found, value=inputs)
     if isinstance(text, str):
         return replace(found, value=langchain.arguments(text, view.memo), text=text)
+    if set(whole) == {"tool_name", "arguments"} and view.span.scope.name == _MCP:
+        return replace(found, value=whole["arguments"])
     if set(whole) == {"args", "kwargs"} and not whole["args"]:
         return replace(found, value=kwargs)
     return replace(found, value=whole, text=found.value if isinstance(found.value, str) else None)
@@ -205,6 +208,8 @@ def _tool_output(view: View) -> Found:
     if isinstance(whole, Mapping) and "output" in whole and set(whole) <= {"output", "kwargs", "tags"}:
         told = langchain.tool_result(output)
         return replace(found, value=told[0] if told else output)
+    if isinstance(whole, Mapping) and "result" in whole and view.span.scope.name == _MCP:
+        return replace(found, value=whole["result"])
     return found
 
 
