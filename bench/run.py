@@ -150,12 +150,14 @@ def main(argv: Sequence[str]) -> int:
         options.error(str(error))
     console = Console(stderr=True)
     measured: list[Document] = []
+    started = time.monotonic()
     with Progress(console) as progress:
         for number, (group, wanted) in enumerate(groups.items(), 1):
             say = progress.group(number, len(groups), group)
             for row in measure(group, wanted, quick=args.quick, say=say):
                 measured.append(row)
                 console.print(Text(f"        {_line(row)}"), soft_wrap=True)
+    console.print(Text(f"took {(time.monotonic() - started) / 60:.1f} minutes"))
     harness.write(args.output, merged(harness.read(args.output) if args.only else [], measured))
     return report(Console(), measured, args.output)
 

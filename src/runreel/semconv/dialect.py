@@ -143,9 +143,11 @@ def locate_source(view: View, source: Source) -> tuple[str, tuple[str, ...]] | N
     """Return where a content field sits, without reading it: (layer, keys)."""
     for layer, attributes in view.layers:
         hits = tuple(
-            key
-            for key in source.keys
-            if (any(name.startswith(key[:-1]) for name in attributes) if key.endswith(".*") else key in attributes)
+            [
+                key
+                for key in source.keys
+                if key in attributes or (key.endswith(".*") and any(name.startswith(key[:-1]) for name in attributes))
+            ]
         )
         if hits:
             return layer, hits

@@ -15,6 +15,7 @@ EXCEPTION_EVENT: Final = "gen_ai.client.operation.exception"
 # What senders put where content would stand: it is withheld, never content.
 PLACEHOLDERS: Final = frozenset({"__REDACTED__", "<REDACTED>", "[REDACTED]", "<elided>"})
 _WITHHELD_BY_US = re.compile(r"<WITHHELD:([a-z_]+)>")
+_TAIL_CHARS: Final = 160
 # A tail that some senders write where they cut a text.
 _CUT_TAIL = re.compile(r"(?:\[|\(|<)\s*(?:output |content )?truncated\b[^\n\])>]{0,80}[\])>]\s*$", re.IGNORECASE)
 
@@ -113,7 +114,11 @@ class View:
 
 def nothing(value: Value) -> bool:
     """Say whether a scalar's value is one of the spellings of "no value"."""
-    return value is None or value in ("", "None") or (isinstance(value, tuple | Mapping) and not value)
+    if isinstance(value, str):
+        return value in ("", "None")
+    if isinstance(value, (int, float)):  # asked a dozen times a span: before what is asked slowly
+        return False
+    return value is None or (isinstance(value, (tuple, Mapping)) and not value)
 
 
 def event_name(log: LogEvent) -> str:
@@ -147,4 +152,6 @@ def unfinished(text: str) -> bool:
 
 def says_truncated(value: Value) -> bool:
     """Say whether a text ends with a remark that it was cut."""
-    return isinstance(value, str) and _CUT_TAIL.search(value, max(0, len(value) - 160)) is not None
+    if not isinstance(value, str) or "truncated" not in value[-_TAIL_CHARS:].lower():
+        return False
+    return _CUT_TAIL.search(value, max(0, len(value) - _TAIL_CHARS)) is not None
