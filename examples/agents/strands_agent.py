@@ -1,5 +1,5 @@
 """Strands Agents under its own tracing. Scenario `team`: an agent as a tool; `swarm`: two that hand over; `report`: an
-answer in a form. `--classes` makes every tool a class of its own."""
+answer in a form. `--classes` makes every tool a class of its own, `--provider anthropic` asks another model."""
 
 import asyncio
 import json
@@ -8,13 +8,19 @@ import telemetry
 import tools
 from pydantic import BaseModel
 from strands import Agent, tool
-from strands.models.openai import OpenAIModel
 from strands.multiagent import Swarm
 from strands.types.tools import AgentTool
 
-options = telemetry.options()
+options = telemetry.options("--provider")
 telemetry.set_up()
-model = OpenAIModel(model_id="gpt-4o-mini", params={"temperature": 0, "seed": 7})
+if options.provider == "anthropic":
+    from strands.models.anthropic import AnthropicModel
+
+    model = AnthropicModel(model_id="claude-sonnet-4-5", max_tokens=1000)
+else:
+    from strands.models.openai import OpenAIModel
+
+    model = OpenAIModel(model_id="gpt-4o-mini", params={"temperature": 0, "seed": 7})
 
 
 class Own(AgentTool):

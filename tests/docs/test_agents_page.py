@@ -13,7 +13,11 @@ ROOT = Path(__file__).resolve().parents[2]
 def agents():
     spec = importlib.util.spec_from_file_location("scripts_agents", ROOT / "scripts" / "agents_table.py")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(ROOT / "scripts"))  # as for a script
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(ROOT / "scripts"))
     yield module
     del sys.modules[spec.name]
 
