@@ -104,7 +104,7 @@ def test_openllmetrys_arguments_and_result_of_a_call_are_taken_out_of_what_it_pu
         "traceloop.entity.input": '{"tool_name": "get_weather", "arguments": {"city": "Oslo"}}',
         "traceloop.entity.output": '{"result": "snow"}',
     }
-    (run,) = runs_of([make_span(attributes, scope="opentelemetry.instrumentation.mcp")])
+    (run,) = runs_of([make_span(attributes, scope="opentelemetry.instrumentation.mcp.instrumentation")])
     (other,) = runs_of([make_span(attributes, scope="opentelemetry.instrumentation.langchain")])
 
     (tool,), (kept,) = of_kind(run, "tool"), of_kind(other, "tool")

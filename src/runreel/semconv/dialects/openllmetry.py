@@ -195,7 +195,7 @@ def _tool_input(view: View) -> Found:
         return replace(found, value=inputs)
     if isinstance(text, str):
         return replace(found, value=langchain.arguments(text, view.memo), text=text)
-    if set(whole) == {"tool_name", "arguments"} and view.span.scope.name == _MCP:
+    if set(whole) == {"tool_name", "arguments"} and view.span.scope.name.startswith(_MCP):
         return replace(found, value=whole["arguments"])
     if set(whole) == {"args", "kwargs"} and not whole["args"]:
         return replace(found, value=kwargs)
@@ -208,7 +208,7 @@ def _tool_output(view: View) -> Found:
     if isinstance(whole, Mapping) and "output" in whole and set(whole) <= {"output", "kwargs", "tags"}:
         told = langchain.tool_result(output)
         return replace(found, value=told[0] if told else output)
-    if isinstance(whole, Mapping) and "result" in whole and view.span.scope.name == _MCP:
+    if isinstance(whole, Mapping) and "result" in whole and view.span.scope.name.startswith(_MCP):
         return replace(found, value=whole["result"])
     return found
 
