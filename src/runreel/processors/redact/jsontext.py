@@ -6,7 +6,8 @@ every change stays inside a token, and what parsed before parses afterwards.
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import accumulate
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import NamedTuple
@@ -21,7 +22,7 @@ _TOKEN = re.compile(
 )
 _STRING = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"", re.DOTALL)
 _BEFORE_COLON = re.compile(r"\s*+:")
-_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_HIGH, _LOW = re.compile("u[dD][89abAB][0-9a-fA-F]{2}"), re.compile("u[dD][c-fC-F][0-9a-fA-F]{2}")  # of a pair
 _CLOSED_OFF = re.compile(r"\"\s*+[,\]}]")
 _CLOSERS = {"{": "}", "[": "]", '"': '"'}
 SCHEMA_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
@@ -112,23 +113,39 @@ class Offsets:
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._start = start
-        self._pairs: list[int] | None = None  # decoded offsets of escapes, where each of them is two characters
+        # An escaped backslash counts as any other escape of two characters; then each backslash left starts one.
+        parts = text[start:end].replace("\\\\", "\\/").split("\\")
+        self._more: Sequence[int]
         if text.find("\\u", start, end) < 0:
-            written = text[start:end].replace("\\\\", "\\/")  # an escape that is no backslash, of the same length
-            self._pairs = list(accumulate(map(len, written.split("\\")[:-1])))
-            return
-        self._decoded = [0]
-        self._written = [start]
-        for escape in _ESCAPE.finditer(text, start, end):
-            self._decoded.append(self._decoded[-1] + escape.start() - self._written[-1] + 1)
-            self._written.append(escape.end())
+            self._places, self._more = list(accumulate(map(len, parts[:-1]))), range(len(parts))
+        else:
+            self._places, self._more = _escapes(parts)
 
     def written(self, offset: int) -> int:
         """Return where the character at a decoded offset starts in the text."""
-        if self._pairs is not None:
-            return self._start + offset + bisect_left(self._pairs, offset)
-        place = bisect_right(self._decoded, offset) - 1
-        return self._written[place] + offset - self._decoded[place]
+        return self._start + offset + self._more[bisect_left(self._places, offset)]
+
+
+def _escapes(parts: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Return where each escape stands in the decoded text, and how much longer than decoded all before each, and all,
+    are written. `parts` are what stands between backslashes, the first part before the first of them."""
+    places: list[int] = []
+    more = [0]
+    place, high = len(parts[0]), False
+    for part in parts[1:]:
+        if part[:1] != "u":
+            places.append(place)
+            more.append(more[-1] + 1)
+            place, high = place + len(part), False
+        elif high and _LOW.match(part):  # two of them are one character
+            places.append(places[-1])
+            more.append(more[-1] + 6)
+            place, high = place + len(part) - 5, False
+        else:
+            places.append(place)
+            more.append(more[-1] + 5)
+            place, high = place + len(part) - 4, _HIGH.fullmatch(part) is not None
+    return places, more
 
 
 def container_end(found: list[Token], first: int) -> int | None:
