@@ -259,14 +259,14 @@ def environment(cache: Path, agents: Path, name: str) -> Path:
 
 
 def write(rows: Sequence[Row]) -> None:
-    """Put the rows into the table of the page; the rows of other cases stay."""
+    """Put the rows into the table of the page, in the order of the cases; the others' rows stay."""
     names = ("agent", "instrumentation", "recorded", "replayed", "divergences", "live calls", "reason")
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     table, _, after = rest.partition(END)
     known = {tuple(line.strip("| ").split(" | ")[:2]): line for line in table.splitlines()[2:]}
     known |= {(row.case.agent, row.case.instrumentation): _line(row.cells) for row in rows}
-    made = [known[case.agent, case.instrumentation] for case in CASES if (case.agent, case.instrumentation) in known]
-    lines = [_line(names), "|---" * len(names) + "|", *made]
+    ordered = dict.fromkeys([*((case.agent, case.instrumentation) for case in CASES), *known])
+    lines = [_line(names), "|---" * len(names) + "|", *(known[one] for one in ordered if one in known)]
     PAGE.write_text(f"{before}{BEGIN}{chr(10).join(lines)}\n{END}{after}", encoding="utf-8")
 
 
