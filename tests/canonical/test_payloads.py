@@ -1,13 +1,15 @@
 """Payloads as stored: exact, verified, and cheap where a history grows."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonical_values import VALUES, json_texts
+from canonical_values import JSON_DOCUMENTS, VALUES, json_texts
 from runreel.canonical import dumps, exact_ref, join_payload, make_ref, split_payload
+from runreel.canonical.parts import Seen
 from runreel.errors import CorruptError, NotFoundError
 from runreel.values import Value
 
@@ -94,3 +96,23 @@ def test_a_part_that_is_missing_is_said_by_who_was_asked() -> None:
 
     with pytest.raises(NotFoundError):
         join_payload(ref.sha256, skeleton, nothing)
+
+
+@given(st.lists(JSON_DOCUMENTS, min_size=1, max_size=5), st.sampled_from([1, 40, 256]))
+def test_literals_that_were_seen_change_no_result(documents: list[Any], threshold: int) -> None:
+    seen: Seen = {}
+    texts = [json.dumps({"inside": json.dumps(document), "text": "long " * 60}) for document in documents]
+
+    for text in [*texts, *texts, json.dumps(texts)]:
+        assert split_payload(text, threshold, seen=seen) == split_payload(text, threshold)
+
+
+def test_a_very_large_literal_is_not_kept_to_be_known_again() -> None:
+    seen: Seen = {}
+    large, small = "x" * 1_000_001, "y" * 1000
+
+    ref, _, parts = split_payload(json.dumps([large, small]), seen=seen)
+
+    assert [*seen] == [small]
+    assert ref.size > len(large)
+    assert sorted(len(data) for data, _ in parts.values()) == [1000, 1_000_001]

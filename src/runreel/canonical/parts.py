@@ -26,6 +26,8 @@ from runreel.values import Ref, Value
 
 THRESHOLD_BYTES = 256
 
+_MOST_SEEN_CHARS = 1_000_000  # literals larger than this are not kept in memory to be known again
+
 MARK = "\ue000"
 
 TEXT = "text/plain; charset=utf-8"
@@ -219,6 +221,8 @@ class Splitter:
 
     def _nested(self, content: str) -> str:
         """Return the marker of a literal's content. What a tool returned stands in its own span and in a message."""
+        if len(content) > _MOST_SEEN_CHARS:
+            return self._marker(content, nested=True)
         known = self._seen.get(content)
         if known is None:
             inside = Splitter(self._threshold, seen=self._seen)
