@@ -10,7 +10,7 @@ from runreel.values import Gap, Run, Step, Value
 
 LOOSE: Final = "conversation"
 """The field that these gaps name."""
-_FIX: Final = (
+LOOP_FIX: Final = (
     "start one span around the agent's whole loop (opentelemetry's `start_as_current_span`, or `runreel.record.run`): "
     "without it each model call is a run of its own"
 )
@@ -42,7 +42,7 @@ def loose_ends(run: Run) -> Iterator[Gap]:
 
 
 def _gap(step: Step, cause: str) -> Gap:
-    return Gap(step.seq, LOOSE, "diagnose", cause, _FIX)
+    return Gap(step.seq, LOOSE, "diagnose", cause, LOOP_FIX)
 
 
 def _last_message(run: Run, step: Step) -> Iterator[Mapping[str, Value]]:

@@ -4,12 +4,19 @@ import pytest
 
 from looking_kit import installed  # noqa: F401 - a fixture
 from runreel.replay.adapters import ADAPTERS
-from runreel.replay.looking.known import BY_KEY, LIBRARIES, Instrumentation, instrumentation_of, instrumentations
+from runreel.replay.looking.known import (
+    BESIDE,
+    BY_KEY,
+    LIBRARIES,
+    Instrumentation,
+    instrumentation_of,
+    instrumentations,
+)
 from runreel.semconv.switches import content_switch
 
 
 def test_every_framework_with_an_adapter_is_known_by_the_adapters_package():
-    known = {one.package for one in LIBRARIES} | {"mcp"}
+    known = {one.package for one in LIBRARIES} | BESIDE.keys()
 
     assert {adapter.package for adapter in ADAPTERS} <= known
 

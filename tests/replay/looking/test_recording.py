@@ -114,6 +114,7 @@ def test_an_import_under_a_condition_is_no_fault_whatever_it_lacks(rows):
         "openai": "note",  # installed, and not switched on
         "openai_v2": "note",
         "model calls": "ok",
+        "run": "note",
         "content": "note",
         "export": "ok",
         "code version": "note",
@@ -167,6 +168,22 @@ def test_what_the_environment_keeps_back_is_a_thing_to_do(env, name, rows):
     found = rows(agent(GENAI), **env)[name]
 
     assert (found.state, bool(found.fix)) == ("todo", True)
+
+
+@pytest.mark.parametrize(
+    ("more", "noted"),
+    [
+        ("", True),
+        ("with tracer.start_as_current_span('loop'): ...\n", False),
+        ("import runreel.record\n", False),
+        ("import langchain\n", False),
+    ],
+)
+def test_a_loop_without_a_span_around_it_is_noted_where_no_framework_makes_one(more, noted, rows):
+    found = rows(agent(GENAI, more=more))
+
+    assert ("run" in found) is noted
+    assert not noted or (found["run"].state, "start one span around" in found["run"].says) == ("note", True)
 
 
 def test_a_sampler_that_keeps_all_and_a_named_version_are_well(rows):

@@ -54,6 +54,7 @@ def test_lists_of_tools_are_followed_into_other_modules(sources):
         "def _search(q): ...\nAgent(tools=[_search])",
         "TOOLS = TOOLS\nAgent(tools=TOOLS)",
         "names = {'name': 'search', 'age': 3}",
+        "def options(): ...\ndef make(x): ...\nAgent(tools=[make(one) for one in MORE] if options.all else [])",
         "class Search(Base):\n    name = 'search'",
     ],
 )

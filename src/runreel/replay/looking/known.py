@@ -148,6 +148,9 @@ LIBRARIES: Final = (
         _openinference("llama-index", "LlamaIndexInstrumentor"),
     ),
 )
+BESIDE: Final = {"mcp": ("mcp", "fastmcp"), "langgraph-checkpoint": ("langgraph",)}
+"""Packages that have adapters and no models of their own, by the modules that show that they are used."""
+
 BY_KEY: Final = {one.key: one for one in LIBRARIES}
 _ALIASES: Final = {
     "openai_v2": "openai",

@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from runreel.errors import EntryPointError
 from runreel.replay import adapters, entry
 from runreel.replay.boundaries import finding
 from runreel.replay.engine import entry_of_text
 from runreel.replay.looking import recording
-from runreel.replay.looking.known import LIBRARIES, Library, version_of
+from runreel.replay.looking.known import BESIDE, LIBRARIES, Library, version_of
 from runreel.replay.looking.sources import Sources, read
 from runreel.replay.transports.versions import TESTED, outside
 
+_CHECKPOINTS: Final = "langgraph-checkpoint"
 Part = Literal["recorded", "tools", "models", "transports"]
 State = Literal["ok", "note", "todo"]
 
@@ -109,13 +110,9 @@ def _tools(
     """Say of each tool what would answer it in a replay."""
     names = sorted({*sources.tools, *sources.recorder})
     found = finding.find(place, names, packages=packages)
-    mine = [
-        (one, adapter)
-        for one in used
-        for adapter in adapters.ADAPTERS
-        if adapter.package == one.package and version_of(one.package)
-    ]
-    tested = [adapter.name for _, adapter in mine if not adapter.problem]
+    packages_used = {one.package for one in used} | {one for one in BESIDE if sources.imported(*BESIDE[one])}
+    mine = [one for one in adapters.ADAPTERS if one.package in packages_used and version_of(one.package)]
+    tested = [one.name for one in mine if not one.problem and one.package != _CHECKPOINTS]
     needs = False
     for name in names:
         if name in found.boundaries:
@@ -131,8 +128,8 @@ def _tools(
     for text, where in sources.made.items():
         needs = needs or not tested
         yield _made(text, where, tested)
-    for library, adapter in mine:
-        yield _adapter(library, adapter, needs)
+    for adapter in mine:
+        yield _adapter(adapter, needs)
     if not names and not sources.made:
         says = "none found by reading; a replay looks for each recorded one by its name, and says which it lacks"
         yield Finding("tools", "tools", "note", says)
@@ -154,9 +151,10 @@ def _made(text: str, where: str, tested: Sequence[str]) -> Finding:
     return Finding("tools", text, "todo", f"made by a library, at {where}: no function of yours to answer in", fix)
 
 
-def _adapter(library: Library, adapter: adapters.Adapter, needs: bool) -> Finding:
+def _adapter(adapter: adapters.Adapter, needs: bool) -> Finding:
     if not adapter.problem:
-        return Finding("tools", adapter.name, "ok", f"{library.package} {version_of(library.package)}: it is answered")
+        says = f"{adapter.package} {version_of(adapter.package)}: it is answered"
+        return Finding("tools", adapter.name, "ok", says)
     fix = "install a version that is tested, or put a function of yours around each tool that only it knows"
     says = f"{adapter.problem}; only functions of yours are answered"
     return Finding("tools", adapter.name, "todo" if needs else "note", says, fix if needs else "")

@@ -13,6 +13,7 @@ from runreel.replay.looking.known import (
     instrumentations,
 )
 from runreel.replay.looking.sources import Sources
+from runreel.runs.loose_ends import LOOP_FIX
 from runreel.runs.verdict import CODE_FIX, LENGTH_FIX
 from runreel.semconv.switches import model_switch
 
@@ -22,6 +23,7 @@ Row = tuple[str, Literal["ok", "note", "todo"], str, str]
 _EXPORTERS: Final = ("opentelemetry.exporter.otlp", "logfire", "phoenix.otel", "traceloop.sdk", "openlit", "langfuse")
 _ALL_OF: Final = (("traceloop.sdk", "opentelemetry.instrumentation."), ("openlit", "openlit"))
 _AUTO: Final = "opentelemetry/instrumentation/auto_instrumentation"
+_SPANS: Final = frozenset({"start_as_current_span", "start_span", "workflow", "agent", "chain", "observe", "span"})
 _LIMITS: Final = (
     "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
     "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
@@ -40,6 +42,7 @@ def recorded(sources: Sources, used: Sequence[Library], settings: Mapping[str, s
     active, rows = _active(sources, used, settings)
     yield from rows
     yield from _model_calls(used, active, sources)
+    yield from _loop(sources, used)
     yield from _content(sources, active, settings)
     yield from _export(sources, settings)
     yield from _settings(sources, settings)
@@ -123,6 +126,18 @@ def _model_calls(used: Sequence[Library], active: Sequence[Instrumentation], sou
     if not used and not active and not sources.imported("runreel.record"):
         fix = "instrument the model client: without its spans there is nothing to replay"
         yield "model calls", "todo", "no instrumentation that is known here is switched on", fix
+
+
+def _loop(sources: Sources, used: Sequence[Library]) -> Iterator[Row]:
+    """Yield a note where only clients are used, and no span is seen that would hold their calls together."""
+    alone = used and not any(one.below or one.own for one in used)
+    if alone and not sources.imported("runreel.record") and not _SPANS & sources.calls.keys():
+        yield (
+            "run",
+            "note",
+            f"no span is seen around the agent's loop. If it asks a model more than once: {LOOP_FIX}",
+            "",
+        )
 
 
 def _content(sources: Sources, active: Sequence[Instrumentation], settings: Mapping[str, str]) -> Iterator[Row]:

@@ -12,6 +12,7 @@ _TOOLS = frozenset({"tools", "functions", "toolsets", "mcp_servers"})
 _TAKES_TOOLS = frozenset({"bind_tools", "ToolNode", "FunctionToolset"})
 _MAKES_TOOLS = frozenset({"tool", "function_tool", "tool_plain", "beta_tool", "beta_async_tool"})
 _SCHEMA = frozenset({"parameters", "input_schema", "inputSchema"})
+_OF_A_DICT = frozenset({"items", "keys", "values", "copy"})
 _DEPTH = 6
 
 
@@ -162,9 +163,8 @@ class _Reader:
         elif isinstance(value, ast.Call):
             self._made(value, where, depth, made=made)
         else:  # a comprehension, a sum, a condition: what it is made of
-            for part in ast.walk(value):
-                if part is not value and isinstance(part, (ast.Name, ast.Attribute)):
-                    self._named(last_name(part), where, depth - 1, made=False)
+            for name in _names_in(value):
+                self._named(name, where, depth - 1, made=False)
 
     def _named(self, name: str, where: str, depth: int, *, made: bool) -> None:
         if name in self.functions:
@@ -222,6 +222,14 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield node.id
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from (one.asname or one.name.partition(".")[0] for one in node.names)
+
+
+def _names_in(value: ast.expr) -> Iterator[str]:
+    """Name what an expression is made of: neither what is called in it, nor the objects that it takes something of."""
+    parts = list(ast.walk(value))
+    above = {id(one.func) for one in parts if isinstance(one, ast.Call)}
+    above |= {id(one.value) for one in parts if isinstance(one, ast.Attribute) and one.attr not in _OF_A_DICT}
+    yield from (last_name(one) for one in parts if id(one) not in above and isinstance(one, (ast.Name, ast.Attribute)))
 
 
 def _is_environment(node: ast.AST) -> bool:
