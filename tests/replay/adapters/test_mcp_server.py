@@ -63,7 +63,12 @@ def test_a_list_of_tools_is_without_the_agents_own_functions():
     world = World(WEATHER, TIME, own=("time",))
 
     assert world.server().reply("tools/list", {}) == {"tools": [WEATHER]}
-    assert "as the model was told" in world.told[0]
+    assert "functions of the agent's own were not listed as tools of an MCP server: time." in world.told[0]
+    assert "as the model was told" in world.told[1]
+
+
+def test_where_every_tool_seems_to_be_the_agents_own_they_are_the_servers():
+    assert World(WEATHER, TIME, own=("weather", "time")).listed() == ["weather", "time"]
 
 
 def test_the_first_of_several_servers_lists_all_the_tools_and_the_report_says_so():

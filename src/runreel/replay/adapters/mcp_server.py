@@ -79,14 +79,19 @@ class Listing:
     answers: Answers
     first: str = ""
     _tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    _left_out: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         own = set(self.answers.facts.get("own", ()))
-        told = [one for one in self.answers.facts.get("tools", ()) if one["name"] not in own]
-        if not told:
-            names = [name for name, kind in self.answers.kinds.items() if kind == "tool" and name not in own]
-            told = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
-        self._tools = {one["name"]: one for one in told}
+        told = self.answers.facts.get("tools") or [
+            {"name": name, "inputSchema": {"type": "object"}}
+            for name, kind in self.answers.kinds.items()
+            if kind == "tool"
+        ]
+        # Where nothing would be left, the functions that have the names are the server's, in a file that both import.
+        listed = [one for one in told if one["name"] not in own] or told
+        self._tools = {one["name"]: one for one in listed}
+        self._left_out = [one["name"] for one in told if one["name"] not in self._tools]
 
     def of(self, server: str) -> list[Mapping[str, Any]]:
         """Return what a server is told to have; notes say where that comes from."""
@@ -102,6 +107,11 @@ class Listing:
 
     def _note(self, server: str) -> None:
         tell = self.answers.tell
+        if self._left_out:
+            tell(
+                f"functions of the agent's own were not listed as tools of an MCP server: {', '.join(self._left_out)}. "
+                f"Where they are the server's, {_RECORD_IT}"
+            )
         if server != self.first:
             tell(
                 "which MCP server has which tool is not recorded: the first one that was asked listed all of them. "
@@ -114,8 +124,9 @@ class Listing:
             )
         else:
             tell(
-                "the tools of the MCP server were listed as the model was told of them; titles, annotations and output "
-                "schemas are not recorded"
+                "the tools of the MCP server were listed as the model was told of them: their titles, annotations and "
+                "output schemas, and names without a prefix of the framework's, are not recorded. Where that makes a "
+                f"difference, {_RECORD_IT}"
             )
 
 
