@@ -13,6 +13,8 @@ from runreel.replay.transports.versions import outside
         ("opentelemetry.instrumentation.genai.langchain 1.3b0", "LangChain"),
         ("openinference.instrumentation.openai_agents 2.6.0", "OpenAI Agents"),
         ("pydantic-ai 2.68.0", "Pydantic AI"),
+        ("strands.telemetry.tracer", "Strands"),
+        ("openinference.instrumentation.smolagents 0.1.43", "smolagents"),
     ],
 )
 def test_a_call_went_through_the_framework_whose_instrumentation_recorded_it(instrumentation, framework):
