@@ -41,11 +41,13 @@ INLINE_BYTES = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a factory needs to know beside the settings: the data folder, whose data, and where heavy parts go."""
+    """What a factory needs to know beside the settings: the data folder, whose data, where heavy parts go, and from
+    which size on they are heavy."""
 
     home: Path
     tenant: str = DEFAULT_TENANT
     blobs: BlobStore | None = None
+    inline_bytes: int = INLINE_BYTES
 
 
 BLOBS = frozenset({"files", "s3"})
@@ -272,7 +274,7 @@ def open_exporters(wanted: Mapping[str, Mapping[str, Any]], site: Site) -> dict[
         for name in sorted(wanted, key=lambda name: _type(name) not in BLOBS):
             built[name] = one = EXPORTERS[_type(name)](wanted[name], site)
             if isinstance(one, BlobsExporter):
-                site = replace(site, blobs=one.blobs)
+                site = replace(site, blobs=one.blobs, inline_bytes=one.inline_bytes)
     except BaseException:
         for exporter in built.values():
             exporter.shutdown()
@@ -346,7 +348,11 @@ def _split(settings: Mapping[str, Any], site: Site) -> Any:  # noqa: ARG001
 
 def _files(settings: Mapping[str, Any], site: Site) -> BlobsExporter:
     path = settings.get("path")
-    return BlobsExporter(FileBlobs(Path(path) if path else site.home / BLOBS_FOLDER), INLINE_BYTES)
+    return BlobsExporter(FileBlobs(Path(path) if path else site.home / BLOBS_FOLDER), _inline_bytes(settings))
+
+
+def _inline_bytes(settings: Mapping[str, Any]) -> int:
+    return int(settings.get("inline_kib", INLINE_BYTES // 1024)) * 1024
 
 
 def _given(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -359,7 +365,8 @@ def _s3(settings: Mapping[str, Any], site: Site) -> BlobsExporter:  # noqa: ARG0
         from runreel.exporters.s3 import WIDTH, S3Blobs, S3Settings
     except ModuleNotFoundError as error:
         raise StoreError(f"the exporter s3 needs {error.name}: pip install 'runreel[s3]'") from error
-    return BlobsExporter(S3Blobs(S3Settings(**dict(_given(settings)))), INLINE_BYTES, WIDTH)
+    of_it = {name: value for name, value in _given(settings) if name != "inline_kib"}
+    return BlobsExporter(S3Blobs(S3Settings(**of_it)), _inline_bytes(settings), WIDTH)
 
 
 _OF_THE_STORE = {"path", "quarantine_days", "quarantine_limit_mib"}
@@ -380,7 +387,7 @@ def _clickhouse(settings: Mapping[str, Any], site: Site) -> "ClickHouse":
 
         path = settings.get("path")
         engine = Engine.open(Path(path) if path else site.home / "store", tmp=site.home / "tmp")
-    return ClickHouse(engine, site.blobs, Settings(inline_bytes=INLINE_BYTES))
+    return ClickHouse(engine, site.blobs, Settings(inline_bytes=site.inline_bytes))
 
 
 def _vault(settings: Mapping[str, Any], site: Site) -> Vault:

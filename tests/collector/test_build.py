@@ -10,6 +10,8 @@ from runreel.errors import ConfigError, StoreError
 PLANTED = "dana.fields@example.com"
 REQUEST = build_otlp.req(build_otlp.tool("c" * 16, "", "lookup", {"email": PLANTED}, "x" * 40_000)).SerializeToString()
 
+HEAVY = build_otlp.req(build_otlp.tool("c" * 16, "", "lookup", {}, "x" * 3000)).SerializeToString()
+
 
 def parsed(text=CONFIG):
     return config.parse(text, "test", {})
@@ -83,3 +85,19 @@ def test_a_store_that_cannot_be_opened_is_said(tmp_path):
 
     with pytest.raises(StoreError, match="cannot use the data folder"):
         build.parts(parsed(), tmp_path)
+
+
+def test_from_which_size_on_parts_are_heavy_is_a_setting_of_the_blob_store_that_the_tables_follow(tmp_path):
+    made = build.parts(parsed(CONFIG.replace("files: ,", "files: {inline_kib: 2},")), tmp_path)
+    try:
+        exporters = made.routes["traces"].exporters
+        assert exporters["files"].inline_bytes == exporters["clickhouse"]._settings.inline_bytes == 2048
+        batch = made.routes["traces"].chain.process(otlp.decode("traces", HEAVY, "protobuf", "default"))
+        for exporter in exporters.values():
+            exporter.export(batch)
+        run = made.runs.run("default", made.runs.resolve("default", "last"))
+        assert run.value(run.steps[0].output) == "x" * 3000
+    finally:
+        made.runs.close()
+
+    assert len(list((tmp_path / "blobs").rglob("*.zst"))) == 1

@@ -272,6 +272,7 @@ class FilesConfig(Strict):
     """The exporter `files`: heavy parts in a directory."""
 
     path: str | None = Field(default=None, min_length=1)
+    inline_kib: int = Field(default=32, ge=1, le=64 * 1024)
 
 
 class S3Config(Strict):
@@ -287,6 +288,7 @@ class S3Config(Strict):
     profile: str | None = None
     ca_file: str | None = None
     timeout_s: float = Field(default=10.0, gt=0, le=600)
+    inline_kib: int = Field(default=32, ge=1, le=64 * 1024)
 
     @model_validator(mode="after")
     def _check(self) -> "S3Config":
