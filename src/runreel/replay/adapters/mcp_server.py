@@ -55,8 +55,9 @@ def definitions(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     for entry in entries:
         tools = entry.request.get("tools") if entry.kind == "llm" and isinstance(entry.request, Mapping) else None
         for one in tools if isinstance(tools, tuple) else ():
-            if isinstance(one, Mapping) and isinstance(one.get("name"), str):
-                found.setdefault(str(one["name"]), _listed(one))
+            name = one.get("name") if isinstance(one, Mapping) else None
+            if isinstance(one, Mapping) and isinstance(name, str) and name not in found:
+                found[name] = _listed(one)
     return list(found.values())
 
 
