@@ -22,6 +22,7 @@ opentelemetry-api and nothing heavier.
 
 from runreel.record.boundaries import decide, flag, memory, model, prompt, retriever, tool
 from runreel.record.calls import calling
+from runreel.record.checkpoints import checkpointer
 from runreel.record.contract import ContractError
 from runreel.record.handle import RunHandle, agent, run
 from runreel.record.losses import losses
@@ -36,6 +37,7 @@ __all__ = [
     "calling",
     "carrier",
     "carry",
+    "checkpointer",
     "configure",
     "decide",
     "environment",

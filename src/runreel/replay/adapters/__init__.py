@@ -12,6 +12,7 @@ from typing import Any, Final
 from runreel.replay.adapters import (
     google_adk,
     langchain,
+    langgraph,
     llamaindex,
     mcp,
     openai_agents,
@@ -60,6 +61,7 @@ ADAPTERS: Final = (
         ),
         langchain.install,
     ),
+    Adapter("LangGraph checkpoints", "langgraph-checkpoint", (4, 3), (5,), (), langgraph.install),
     Adapter(
         "OpenAI Agents",
         "openai-agents",
