@@ -3,14 +3,13 @@
 Everything heavy is imported by the factory that needs it: reading a reel must not load a database.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from runreel.component import Exporter
-from runreel.errors import RetryableError, StoreError, UsageError
+from runreel.errors import RetryableError, StoreError
 from runreel.exporters.blobs import BlobsExporter
 from runreel.exporters.files import FileBlobs
 from runreel.exporters.memory import Memory
@@ -18,18 +17,15 @@ from runreel.exporters.vault import FILE as VAULT_FILE
 from runreel.exporters.vault import Vault
 from runreel.runs.load import StoreRuns
 from runreel.runs.places import BLOBS_FOLDER, Place, remote_runs, running
-from runreel.runs.quarantined import RemoteQuarantine
 from runreel.runs.sending import Sender
 from runreel.spool import Spool, drain, segments
-from runreel.spool.custody import Custody, one_by_one
 from runreel.spool.quarantine import set_apart
 from runreel.storage import BlobStore, RunStore
 from runreel.text import many
-from runreel.values import DEFAULT_TENANT, Quarantined, RawBatch
+from runreel.values import DEFAULT_TENANT, RawBatch
 
 if TYPE_CHECKING:
     from runreel.exporters.clickhouse import ClickHouse
-    from runreel.govern.sweep import Sweep
     from runreel.processors.redact.settings import RedactSettings
     from runreel.processors.redact.tokens import Sealer
 
@@ -123,79 +119,18 @@ def open_runs(place: Place | Path, *, say: Callable[[str], object] = _nobody) ->
         return StoreRuns(nothing, nothing)
     say(f"opening the store in {where.server.get('endpoint') or where.store or where.home}")
     blobs = open_blobs(where)
-    database = _database(where, blobs)
+    database = database_of(where, blobs)
     if where.store is None and not where.server:
         work_off(where.home, database, say)
     return StoreRuns(database, blobs)
 
 
-def _database(place: Place, blobs: BlobStore) -> "ClickHouse":
+def database_of(place: Place, blobs: BlobStore) -> "ClickHouse":
+    """Open the database of a place, embedded or a server's. Raises LockedError, StoreError."""
     if place.server:
         found: ClickHouse = EXPORTERS["clickhouse"](place.server, Site(place.home, blobs=blobs))
         return found
     return open_database(place.home, store=place.store, blobs=blobs)
-
-
-class Kept(Protocol):
-    """What is in quarantine in a place: through the collector that has it open, or directly. Close it."""
-
-    def items(self, tenant: str, limit: int = 0) -> Sequence[Quarantined]:
-        """Return what is kept, newest first. Raises StoreError."""
-        ...
-
-    def shown(self, tenant: str, id_: str) -> Mapping[str, Any]:
-        """Return one record whole, as a document. Raises NotFoundError, CorruptError, StoreError."""
-        ...
-
-    def release(self, tenant: str, ids: Sequence[str]) -> tuple[int, Sequence[str]]:
-        """Have these stored after all; return how many were, and why others stay. Raises NotFoundError, StoreError."""
-        ...
-
-    def drop(self, tenant: str, ids: Sequence[str]) -> int:
-        """Delete these; return how many. Raises NotFoundError, StoreError."""
-        ...
-
-    def close(self) -> None: ...
-
-
-def open_custody(place: Place | Path, *, say: Callable[[str], object] = _nobody) -> Kept:
-    """Open what is in quarantine in a place. Raises LockedError, StoreError."""
-    where = as_place(place)
-    asked = running(where, say=say)
-    if asked is not None:
-        return RemoteQuarantine(remote_runs(where, asked))
-    if not where.there:
-        raise StoreError(f"nothing is recorded in {where.home} yet")
-    database = _database(where, open_blobs(where))
-    spool = where.home / SPOOL
-    if where.store is None and not where.server:
-        work_off(where.home, database, say)
-    return Custody(database.quarantine, one_by_one(database.export), spool, database.shutdown)
-
-
-@contextmanager
-def open_sweep(place: Place | Path, grace_s: float) -> "Iterator[Sweep]":
-    """Open a sweep of the heavy parts of a place, for a block.
-
-    Raises LockedError where a collector has the embedded store open, StoreError, UsageError (the grace).
-    """
-    from runreel.exporters.aside import aside_of
-    from runreel.govern.sweep import Sweep
-
-    where = as_place(place)
-    if where.collector is not None:
-        raise UsageError("a sweep needs the store itself: name it with --store and --blobs, or --config")
-    if not where.there:
-        raise StoreError(f"nothing is recorded in {where.home} yet")
-    blobs = open_blobs(where)
-    aside = aside_of(blobs)
-    assert aside is not None  # files or s3
-    database = _database(where, blobs)
-    try:
-        yield Sweep(database.parts, aside, grace_s)
-    finally:
-        database.shutdown()
-        blobs.close()
 
 
 def work_off(home: Path, database: "ClickHouse", say: Callable[[str], object]) -> None:
@@ -242,7 +177,7 @@ class _Here:
         from runreel.processors.chain import Chain
 
         site = Site(place.home)
-        self._database = _database(place, open_blobs(place))
+        self._database = database_of(place, open_blobs(place))
         try:
             self._chain = Chain(*(PROCESSORS[kind](place.processors.get(kind, {}), site) for kind in PROCESSORS))
             self._database.start()

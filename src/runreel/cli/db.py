@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sweep(args: argparse.Namespace) -> int:
-    from runreel.components import open_sweep
+    from runreel.upkeep import open_sweep
 
     with open_sweep(common.place(args), args.grace * 3600) as sweep:
         swept = sweep.run(dry=args.dry_run, force=args.force)

@@ -9,11 +9,11 @@ from rich.text import Text
 
 from runreel.cli import common
 from runreel.cli.show import moment
-from runreel.components import open_custody
 from runreel.errors import UsageError
 from runreel.runs.quarantined import document
 from runreel.terminal import fold
 from runreel.text import many, one_line
+from runreel.upkeep import open_custody
 from runreel.values import DEFAULT_TENANT, Quarantined
 
 _ID_SHOWN = 12
