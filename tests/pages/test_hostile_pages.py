@@ -9,6 +9,7 @@ from page_kit import ATTACKS, MARK, attacked, foreign, parsed
 from run_kit import run, step
 from runreel.cli import show
 from runreel.pages.comparison import comparison, replay_alone
+from runreel.pages.overview import Row, overview
 from runreel.pages.report import report
 from runreel.replay import render
 from runreel.replay.diff import diff
@@ -111,3 +112,23 @@ def test_a_line_in_which_everything_is_escaped_costs_the_page_no_more() -> None:
     steps = [step("tool", f"t{n}", {"q": f"{n}" + "\x1b\"&<'" * 40_000}, f"{n}" + "\x1b" * 200_000) for n in range(40)]
 
     assert len(report(run(*steps)).encode()) < LIMIT
+
+
+def test_a_long_line_in_every_field_names_ids_and_keys_too_keeps_pages_small() -> None:
+    a, b = (attacked(letter * 500_000) for letter in "xy")
+
+    for page in (
+        report(a),
+        comparison(diff(a, b), a, b),
+        overview([Row("x" * 500_000, "diverged", "<" * 500_000)], "y"),
+    ):
+        assert len(page.encode()) < LIMIT
+        assert foreign(parsed(page)) == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_nothing_of_an_attack_becomes_markup_in_the_list_of_many_replays(attack: str) -> None:
+    found = parsed(overview([Row(attack, "diverged", attack, "a.html"), Row(attack, attack, attack)], attack, [attack]))
+
+    assert foreign(found) == [("a", "href", "a.html")]  # ours
+    assert MARK in found.text

@@ -41,3 +41,9 @@ def test_controls_are_shown_as_what_they_are() -> None:
 
 def test_a_block_keeps_the_newline_that_it_begins_with() -> None:
     assert said("\nx", "pre") == "<pre>\n\nx</pre>"
+
+
+def test_names_and_ids_are_cut_where_they_would_fill_the_page() -> None:
+    assert said("x" * 3_000) == f"<bdi>{'x' * 2_000}… (1,000 characters more)</bdi>"
+    assert element("p", Text("x" * 21_000)) == f"<p>{'x' * 20_000}… (1,000 characters more)</p>"
+    assert len(element("p", title="x" * 9_000)) < 2_100

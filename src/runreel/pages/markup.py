@@ -19,13 +19,17 @@ _CONTROL: Final = r"\\x[0-9a-f]{2}|\\u(?:202[89a-e]|206[6-9]|d[89a-f][0-9a-f]{2}
 _MARKED: Final = re.compile(f"(?P<token>{TOKEN_RE.pattern})|(?P<secret>{SECRET_RE.pattern})|(?P<control>{_CONTROL})")
 
 
+_MOST: Final = 20_000  # characters of a block, which its budget has cut already
+_MOST_INLINE: Final = 2_000  # of a name, an id, a key, a number: whatever a run holds there
+
+
 class Text:
     """A text of ours, to be escaped."""
 
     __slots__ = ("text",)
 
     def __init__(self, text: object) -> None:
-        self.text = str(text)
+        self.text = _cut(str(text), _MOST)
 
 
 def element(tag: str, *children: Child, **attributes: str | int | bool | None) -> Markup:
@@ -42,7 +46,7 @@ def element(tag: str, *children: Child, **attributes: str | int | bool | None) -
         if value is True:
             words.append(name)
         elif value is not None and value is not False:
-            words.append(f'{name}="{html.escape(printable(str(value)))}"')
+            words.append(f'{name}="{html.escape(printable(_cut(str(value), _MOST_INLINE)))}"')
     if not _NAME.fullmatch(tag):
         raise ValueError(f"no name of an element: {tag!r}")
     head = f"<{' '.join(words)}>"
@@ -65,8 +69,14 @@ def said(text: str, tag: str = "bdi", class_: str | None = None) -> Markup:
 
     Tokens and removed secrets are marked; control characters and overrides of direction are shown as what they are.
     """
+    text = _cut(text, _MOST if tag == "pre" else _MOST_INLINE)
     # A parser drops the newline that a block of text begins with: give it one of ours.
     return element(tag, Text("\n" if tag == "pre" else ""), *_pieces(text), class_=class_)
+
+
+def _cut(text: str, most: int) -> str:
+    """Cut a text that would fill the page: what is shown whole elsewhere is none of these."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} characters more)"
 
 
 def _pieces(text: str) -> Iterator[Child]:
