@@ -314,7 +314,8 @@ def _divergence(one: Mapping[str, Any]) -> Markup:
     head: list[Markup | Text] = [badge(str(one["type"]), "bad" if one["fails"] else "warn"), Text(" ")]
     if one["step"] is not None:
         head.append(Text(f"step {one['step']}, "))
-    head.append(said(one_line(f"{one['kind']} {one['name']}", 100)))
+    kind = "" if one["kind"] == "other" else f"{one['kind']} "
+    head.append(said(one_line(f"{kind}{one['name']}", 100)))
     inside = [said(one_line(str(one["path"]), 300), "p", "path")] if one["path"] else []
     if one["reason"]:
         inside.append(said(one_line(str(one["reason"]), 400), "p"))
