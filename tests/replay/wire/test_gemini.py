@@ -45,6 +45,22 @@ def test_a_request_is_read_as_its_record_has_it_in_both_spellings(spelling):
     assert (got.params["max_tokens"], got.stream) == (9, False)
 
 
+def test_types_of_a_declaration_that_come_as_numbers_are_the_apis_words():
+    declared = {
+        "type": 6,
+        "properties": {"type": {"type": 1}, "n": {"type": 5, "items": {"type": 3}}},
+        "x": [{"type": 9}],
+    }
+
+    got = asked(API, contents="q", tools=[{"functionDeclarations": [{"name": "f", "parameters": declared}]}])
+
+    assert got.tool_definitions[0]["parameters"] == {
+        "type": "OBJECT",
+        "properties": {"type": {"type": "STRING"}, "n": {"type": "ARRAY", "items": {"type": "INTEGER"}}},
+        "x": ({"type": 9},),
+    }
+
+
 def test_bare_text_and_one_content_are_contents():
     assert asked(API, contents="q").messages == ({"role": "user", "parts": (part("text", "q"),)},)
     assert asked(API, contents={"parts": [{"text": "q"}]}).messages == (

@@ -105,10 +105,24 @@ def _definitions(tools: Value, memo: Memo) -> Iterator[Value]:
             if isinstance(one, Mapping):
                 schema = _get(one, "parametersJsonSchema")
                 rest = {key: value for key, value in one.items() if snake(key) != "parameters_json_schema"}
-                yield normal.definitions(({"type": "function", "parameters": schema, **rest},), memo)[0]
+                made: Value = {"type": "function", "parameters": schema, **rest}
+                yield normal.definitions((_worded(made),), memo)[0]
         for name in tool:
             if snake(name) != "function_declarations":
                 yield {"type": snake(name), "name": snake(name)}
+
+
+def _worded(schema: Value) -> Value:
+    """Return a declaration with its types as words: clients made of the API's protobufs send numbers for them."""
+    if isinstance(schema, Mapping):
+        return {
+            name: _TYPES[one] if name == "type" and type(one) is int and 0 <= one < len(_TYPES) else _worded(one)
+            for name, one in schema.items()
+        }
+    return tuple(map(_worded, schema)) if isinstance(schema, tuple) else schema
+
+
+_TYPES: Final = ("TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 
 
 def gaps(request: ModelRequest, answer: Answer) -> Iterator[str]:
