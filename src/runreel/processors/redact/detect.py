@@ -39,7 +39,11 @@ GATES: tuple[tuple[str, Gate], ...] = (
     ("EMAIL", Gate(r"@\w", family="letters")),
     (
         "CARD",
-        Gate(f"{_BREAK}(?:[0-9][- ]?){{12}}[0-9]", run=f"{_BREAK}(?:[0-9][- ]?){{12,}}+", family="digits"),
+        Gate(
+            f"{_BREAK}[0-9]{{4}}[- ]?[0-9]{{3,4}}[- ]?[0-9]{{3,4}}[- ]?[0-9]{{3}}",
+            run=rf"{_BREAK}[0-9]{{4}}[- ]?[0-9]{{3,4}}[- ]?[0-9]{{3,4}}[- ]?[0-9]{{3}}[0-9 \-]*+",
+            family="digits",
+        ),
     ),
     (
         "SSN",

@@ -38,6 +38,7 @@ _EXTENSION_STARTS = frozenset(";xXeEiI#~aA\uff03\uff5e\uff58\uff38\uff45\uff25\u
 _EXTENSION_ENDS = frozenset("xX\uff58\uff38#\uff03~\uff5etTnN\uff54\uff34\uff4e\uff2e\u0431\u0411oO=")
 _BEFORE_NUMBER = " \t,-:.\uff0e"
 _LEADING = re.compile("[\\d(\\[+\uff08\uff3b\uff0b]")
+_LONGEST_LOOK = 4  # characters behind a candidate that its verdict may depend on
 _MOST_DIGITS = 40  # no number with its prefixes has more; a longer run of digits alone holds none
 _GROUPS = re.compile(r"[\s./()\[\]]+|(?<=\d)-(?=\s)")
 _PLUS_AND_DIGIT = re.compile(r"[\[( ]*\+\d")
@@ -137,6 +138,8 @@ class Phones:
     ) -> int:
         """Judge the candidates that begin in a window; return where the last one ends."""
         last = start
+        again: tuple[str, str, str] | None = None  # what the candidate before was, and stood between
+        known: tuple[tuple[int, int], ...] = ()
         extended = _is_extended(text, end)
         for match in self._candidate.finditer(text, start, end + _TAIL if extended else end):
             first, after = match.span()
@@ -148,15 +151,21 @@ class Phones:
                 continue
             if taken and match.lastindex is None and _is_inside(first, after, taken):
                 continue
+            around = text[max(0, first - 1) : first], match[0], text[after : after + _LONGEST_LOOK]
+            if around == again and match.lastindex is None:  # a text may be one number, again and again
+                found += [(first + a, first + b) for a, b in known]
+                continue
             before = _kind(text[first - 1]) if first else ""
             behind = _kind(text[after]) if after < len(text) else ""
             if "a" in (before, behind) and _DIGITS_AND_HYPHENS.match(match[0]):
+                again, known = around, ()
                 continue  # a letter next to it, and nothing inside to start anew at
             if match.lastindex is not None:  # an extension: where it is none, it belongs to what follows
                 behind = text[after : after + _TAIL]
             elif self._time_stamp.search(match[0]):
-                behind = text[after : after + 4]
-            found += [(first + a, first + b) for a, b in self._verdict(before, match[0], behind)]
+                behind = text[after : after + _LONGEST_LOOK]
+            again, known = around, self._verdict(before, match[0], behind)
+            found += [(first + a, first + b) for a, b in known]
         return last
 
     def _verdict(self, before: str, candidate: str, behind: str) -> tuple[tuple[int, int], ...]:
