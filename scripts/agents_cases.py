@@ -50,9 +50,7 @@ _PROCESSES = ("openai", "multi_process_agent.py")
 _LLAMA, _QUERY = ("llamaindex", "llamaindex_agent.py"), ("llamaindex", "llamaindex_retrieval_agent.py")
 _ADK = ("google-adk", "google_adk_agent.py")
 _NATIVE, _OWN = ("--instrumentation", "native"), ("--instrumentation", "own")
-_HANDOVER, _TRANSFER, _EXPERT, _PLAIN, _POLICIES = (
-    ("--scenario", name) for name in ("handover", "transfer", "expert", "plain", "policies")
-)
+_TRANSFER, _EXPERT, _PLAIN, _POLICIES = (("--scenario", name) for name in ("transfer", "expert", "plain", "policies"))
 _MCP = ("mcp", "mcp_agent.py")
 _HTTP, _SSE, _RECORD = ("--transport", "http"), ("--transport", "sse"), ("--record", "yes")
 _MCP_SERVER = ("mcp_server.py", "--http")
@@ -117,20 +115,12 @@ CASES = (
     Case("smolagents", "OpenTelemetry genai", *_SMOL, _GENAI, SPAN),
     Case("LlamaIndex", "OpenInference", *_LLAMA),
     Case("LlamaIndex", f"OpenInference{_ALSO}", *_LLAMA, _OPENAI),
-    Case("LlamaIndex, streaming", "OpenInference", *_LLAMA, _STREAM),
-    Case("LlamaIndex, streaming", f"OpenInference{_ALSO}", *_LLAMA, (*_STREAM, *_OPENAI)),
     Case("LlamaIndex, a tool fails", "OpenInference", *_LLAMA, _FAILS),
     Case("LlamaIndex, malformed arguments", "OpenInference", *_LLAMA, _BADARGS),
     Case("LlamaIndex, polling", "OpenInference", *_LLAMA, _POLL),
-    Case("LlamaIndex, hand-off", "OpenInference", *_LLAMA, _HANDOVER),
     Case("LlamaIndex retriever", "OpenInference", *_QUERY, _PLAIN),
     Case("LlamaIndex, a query engine as a tool", "OpenInference", *_QUERY, _POLICIES),
     Case("LlamaIndex", "its own", *_LLAMA, _NATIVE),
-    Case("LlamaIndex, streaming", "its own", *_LLAMA, (*_NATIVE, *_STREAM)),
-    Case("LlamaIndex, a tool fails", "its own", *_LLAMA, (*_NATIVE, *_FAILS)),
-    Case("LlamaIndex, malformed arguments", "its own", *_LLAMA, (*_NATIVE, *_BADARGS)),
-    Case("LlamaIndex, polling", "its own", *_LLAMA, (*_NATIVE, *_POLL)),
-    Case("LlamaIndex, hand-off", "its own", *_LLAMA, (*_NATIVE, *_HANDOVER)),
     Case("LlamaIndex retriever", "its own", *_QUERY, (*_NATIVE, *_PLAIN)),
     Case("LlamaIndex, a query engine as a tool", "its own", *_QUERY, (*_NATIVE, *_POLICIES)),
     Case("Google ADK", "its own", *_ADK, _OWN, SPAN),
@@ -142,11 +132,6 @@ CASES = (
     Case("Google ADK, a long-running tool", "its own", *_ADK, (*_OWN, *_POLL), SPAN),
     Case("Google ADK, transfer", "its own", *_ADK, (*_OWN, *_TRANSFER), SPAN),
     Case("Google ADK, an agent as a tool", "its own", *_ADK, (*_OWN, *_EXPERT), SPAN),
-    Case("Google ADK", "OpenInference", *_ADK),
-    Case("Google ADK, streaming", "OpenInference", *_ADK, _STREAM),
-    Case("Google ADK, a tool fails", "OpenInference", *_ADK, _FAILS),
-    Case("Google ADK, transfer", "OpenInference", *_ADK, _TRANSFER),
-    Case("Google ADK, an agent as a tool", "OpenInference", *_ADK, _EXPERT),
     Case("MCP over stdio", "its own, OpenInference on the OpenAI SDK", *_MCP),
     Case("MCP over stdio", "its own, OpenTelemetry genai on the OpenAI SDK", *_MCP, _GENAI, SPAN),
     Case("MCP over stdio", "runreel.record, OpenInference on the OpenAI SDK", *_MCP, _RECORD),
