@@ -64,7 +64,7 @@ def test_an_unknown_instrumentation_that_records_one_of_the_usual_parameters_rec
         ({"reasoning_effort": "low"}, {"reasoning_level": "low"}),
         ({"stop": "END"}, {"stop": ("END",)}),
         ({"temperature": 0, "stream_options": {"include_usage": True}}, {"temperature": 0}),
-        ({"temperature": 0, "streaming": False}, {"temperature": 0}),
+        ({"temperature": 0, "streaming": False, "max_retries": 2}, {"temperature": 0}),
         ({"service_tier": "default"}, {}),
         ({}, {"n": 1, "tool_choice": "auto", "parallel_tool_calls": True, "service_tier": "auto"}),
         ({}, {"output_type": "text", "response_format": {"type": "text"}}),

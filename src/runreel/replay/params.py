@@ -45,7 +45,7 @@ _RECORDED: Final[Mapping[str, frozenset[str]]] = {
 """What instrumentations record of a request whenever it says so, by their name."""
 
 _NO_PARAMS: Final = frozenset(
-    {"stream", "streaming", "stream_options", "extra_body", "extra_headers", "extra_query", "timeout"}
+    {"stream", "streaming", "stream_options", "extra_body", "extra_headers", "extra_query", "timeout", "max_retries"}
 )
 """How a request and its answer travel, not what is asked; some instrumentations list it among the parameters."""
 
