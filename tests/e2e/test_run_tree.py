@@ -40,6 +40,7 @@ def recorded(tmp_path_factory):
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.collector.otlp_http,
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
             "TOOL_CALLS": str(calls),
+            "RUNREEL_EXIT_TIMEOUT": "60",  # on a busy machine the last spans take their time
         }
         with server(environment) as url:
             command = [sys.executable, str(AGENT), "agent"]
