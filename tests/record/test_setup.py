@@ -136,6 +136,7 @@ def test_importing_the_recorder_loads_a_short_list_and_nothing_heavier():
         "runreel",
         "runreel.canonical",
         "runreel.errors",
+        "runreel.quarantined",
         "runreel.record",
         "runreel.semconv",
         "runreel.values",
