@@ -46,6 +46,23 @@ def test_items_side_by_side_are_their_own_where_nothing_says_otherwise(value: li
     assert redacted(value) == [redact(item) for item in value]
 
 
+@pytest.mark.parametrize("end", [".", ".\n", ')."', "?"])
+@pytest.mark.parametrize("texts", [lambda *all_: list(all_), lambda *all_: [{"type": "text", "text": t} for t in all_]])
+def test_a_sentence_that_ends_with_a_value_has_nothing_to_do_with_the_next_text(end: str, texts: Any) -> None:
+    clean = redacted(texts(f"write to {MAIL}{end}", "You may call, too."))
+
+    assert clean == texts(f"write to {redact(MAIL)}{end}", "You may call, too.")
+
+
+@pytest.mark.parametrize("name", ["texts", "parts"])
+def test_values_that_are_no_json_are_apart_behind_a_sentence_too(name: str) -> None:
+    span = Span(SpanKey("default", "1" * 32, "2" * 16), None, "x", 1, 2, attributes={name: (f"to {MAIL}.", "You")})
+
+    (clean,) = redactor().process(RawBatch("default", (span,))).spans
+
+    assert clean.attributes[name] == (f"to {redact(MAIL)}.", "You")
+
+
 def test_items_that_are_nothing_alone_are_joined() -> None:
     assert redacted(["dana.fields@", "example.com", " x"]) == [redact(MAIL), "", " x"]
 

@@ -3,13 +3,14 @@
 Only the borders are looked at: the end of one text with the beginning of the next, short texts whole.
 """
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from runreel.processors.redact.edits import Edit
+from runreel.processors.redact.edits import Edit, Edits
 from runreel.processors.redact.jsontext import Token
 
 CHUNK_KEYS = frozenset(
@@ -27,6 +28,7 @@ MOST_ITEMS = 256
 """Of a list that does not say that it is in pieces."""
 
 _REACH = 128
+_SENTENCE_ENDS = re.compile(r"""(?:[\s.,;:!?)\]}"']|\\[nrt"])*""")  # also as JSON writes it
 _ALWAYS = ("EMAIL", "SECRET:", "base64")
 
 Find = Callable[[list[str]], Mapping[int, Sequence[Edit]]]
@@ -102,6 +104,28 @@ def _parts(window: Sequence[Part], offsets: Sequence[int], start: int, end: int)
         place += 1
 
 
+def are_apart(left: Edits, text: str, right: Edits, *, anywhere: bool) -> bool:
+    """Tell whether two texts that seem to make a value together have nothing to do with each other: where they are not
+    cut `anywhere`, a value that is whole in one of them is just that.
+
+    Args:
+        left: What was found in the first text.
+        text: The first text, decoded or as JSON writes it.
+        right: What was found in the second text.
+    """
+    whole = bool(left) and left[-1].end == len(text), bool(right) and right[0].start == 0
+    if anywhere:
+        return all(whole)
+    return any(whole) or (bool(left) and _is_last_of_sentence(left[-1], text))
+
+
+def _is_last_of_sentence(edit: Edit, text: str) -> bool:
+    """Tell whether a personal value is the last of a text but for punctuation: `Write to dana@example.com.` has its
+    address, and the `You` of the next text is no part of it. A secret may hold a dot."""
+    personal = edit.labels[0].partition(":")[0] not in ("SECRET", "base64")
+    return personal and _SENTENCE_ENDS.fullmatch(text, edit.end) is not None
+
+
 class Group(NamedTuple):
     """Texts that may be joined, with the number of each; and the name that they stand under."""
 
@@ -165,18 +189,23 @@ class Own:
     def __init__(self, edits: list[Edit]) -> None:
         self._edits = sorted(edits)
         self._starts = [edit.start for edit in self._edits]
-        self._begins, self._ends = set(self._starts), {edit.end for edit in edits}
         self._covered: set[int] = set()
         self._new: list[Edit] = []
 
-    def are_apart(self, tokens: Sequence[Token], *, anywhere: bool) -> bool:
-        """Tell whether texts that seem to make a value together have nothing to do with each other: where they are not
-        cut `anywhere`, a value that is whole in one of two is just that."""
-        for left, right in pairwise(tokens):
-            whole = left.end in self._ends, right.start in self._begins
-            if all(whole) or (any(whole) and not anywhere):
-                return True
-        return False
+    def are_apart(self, tokens: Sequence[Token], text: str, *, anywhere: bool) -> bool:
+        """Tell whether two texts that follow each other have nothing to do with each other. `text` is the document."""
+        return any(
+            are_apart(self._within(left), text[left.start : left.end], self._within(right), anywhere=anywhere)
+            for left, right in pairwise(tokens)
+        )
+
+    def _within(self, token: Token) -> Edits:
+        """Return what was found in one text, from its beginning."""
+        first, last = bisect_left(self._starts, token.start), bisect_left(self._starts, token.end)
+        return tuple(
+            edit._replace(start=edit.start - token.start, end=edit.end - token.start)
+            for edit in self._edits[first:last]
+        )
 
     def put(self, edit: Edit) -> None:
         """Add an edit in the place of those that it overlaps."""

@@ -340,7 +340,7 @@ class Document:
                     self.reaches_back = True
                     return
                 tokens = [(self._found[group.texts[part.number][0]], edit) for part, edit in parts]
-                if own.are_apart([token for token, _ in tokens], anywhere=anywhere):
+                if own.are_apart([token for token, _ in tokens], self._text, anywhere=anywhere):
                     continue
                 for token, edit in tokens:
                     written: list[Edit] = []

@@ -101,13 +101,12 @@ class Texts:
         out: dict[int, list[Edit]] = {}
         for parts in joins.crossing(texts, find, chunks=joins.is_chunk_name(name)):
             own = {part.number: self.nested(texts[part.number], name, 0, budget) for part, _ in parts}
-            whole = [
-                (_ends(own[left.number], len(texts[left.number])), _begins(own[right.number]))
-                for (left, _), (right, _) in pairwise(parts)
-            ]
             anywhere = joins.is_stream_name(name)
-            if any(all(pair) or (any(pair) and not anywhere) for pair in whole):
-                continue  # a value that is whole in one of two texts has nothing to do with the other
+            if any(
+                joins.are_apart(own[left.number], texts[left.number], own[right.number], anywhere=anywhere)
+                for (left, _), (right, _) in pairwise(parts)
+            ):
+                continue
             for part, edit in parts:
                 out.setdefault(part.number, []).append(edit)
         return out
@@ -177,11 +176,3 @@ def _mark(name: str, opened: bool) -> tuple[Context, str]:
 
 def _place(starts: list[int], offset: int) -> int:
     return bisect_right(starts, offset) - 1
-
-
-def _ends(edits: Edits, length: int) -> bool:
-    return bool(edits) and edits[-1].end == length
-
-
-def _begins(edits: Edits) -> bool:
-    return bool(edits) and edits[0].start == 0
