@@ -6,6 +6,8 @@ import re
 # than it is) and the line and paragraph separators.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
+_SPACIOUS = 16
+
 
 def printable(text: str) -> str:
     """Return the text with every control character shown as `\\xNN` or `\\uNNNN`; tab and newline stay."""
@@ -14,8 +16,10 @@ def printable(text: str) -> str:
 
 def one_line(text: str, width: int = 0) -> str:
     """Return the text on one line, cut to `width` characters with an ellipsis (0: not cut)."""
-    line = " ".join(printable(text).split())
-    return line[: width - 1] + "…" if width and len(line) > width else line
+    begin = text[: width * _SPACIOUS] if width else text  # the rest cannot be seen: not worth a look at 10 MB of it
+    line = " ".join(printable(begin).split())
+    cut = width and (len(line) > width or len(begin) < len(text))
+    return line[: width - 1] + "…" if cut else line
 
 
 def many(number: int, what: str) -> str:
