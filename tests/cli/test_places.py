@@ -106,7 +106,7 @@ def test_a_collectors_configuration_says_where_its_stores_are_and_how_it_redacts
     found = place("--config", "otel.yaml", "--home", "data")
 
     assert (found.home, found.store) == (Path("data"), Path("/data/engine"))
-    assert found.blobs == Blobs("files", {"path": f"{folder}/data/heavy"})
+    assert found.blobs == Blobs("files", {"path": f"{folder}/data/heavy", "inline_kib": 32})
     assert found.processors["redact"]["regions"] == ("DE",)
     assert place("--config", "otel.yaml", "--store", "mine").store == Path("mine")
     assert place("--config", "otel.yaml", env={"RUNREEL_STORE": "theirs"}).store == Path("/data/engine")

@@ -68,9 +68,14 @@ def test_with_the_recorder_the_file_is_not_wanted_any_more(redactor, tmp_path, m
     assert (replayed.verdict, replayed.answered["memory", "checkpoints"]) == ("same", 1)
 
 
+def id_of(when):
+    """Return an id that grows with the time, as the library's do, and comes before all that are made from now on."""
+    return str(uuid.UUID(int=int(when.timestamp() * 1e6)))
+
+
 def put(saver, when):
     """Write a state of a time by the library's own means, past what guards it."""
-    made = {**empty_checkpoint(), "id": str(uuid.uuid4()), "ts": when.isoformat(), "channel_values": {"n": str(when)}}
+    made = {**empty_checkpoint(), "id": id_of(when), "ts": when.isoformat(), "channel_values": {"n": str(when)}}
     made["channel_versions"] = {"n": when.isoformat()}
     type(saver).put.__wrapped__(saver, THREAD, made, {}, made["channel_versions"])
     return made["id"]
@@ -126,8 +131,9 @@ def test_an_async_saver_is_guarded_as_well(tmp_path, now, told):
     async def talk():
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "thread.sqlite")) as saver:
             for days in (-1, 1):
-                made = {**empty_checkpoint(), "id": str(uuid.uuid4()), "channel_values": {"n": days}}
-                made |= {"ts": (now + timedelta(days=days)).isoformat(), "channel_versions": {"n": str(days)}}
+                when = now + timedelta(days=days)
+                made = {**empty_checkpoint(), "id": id_of(when), "channel_values": {"n": days}}
+                made |= {"ts": when.isoformat(), "channel_versions": {"n": str(days)}}
                 await type(saver).aput.__wrapped__(saver, THREAD, made, {}, made["channel_versions"])
             found = await saver.aget_tuple(THREAD)
             await saver.aput(found.config, {**empty_checkpoint(), "channel_versions": {"n": 9}}, {}, {"n": 9})
