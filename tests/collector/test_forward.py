@@ -63,6 +63,25 @@ def test_a_request_is_answered_while_the_store_is_away_and_stored_when_it_is_bac
         until(lambda: len(store.spans) == 3)
 
 
+def test_what_waits_after_an_outage_is_stored_by_a_store_that_cannot_take_it_in_one_write(tmp_path: Path) -> None:
+    away = Away()
+
+    def slow(batch: SplitBatch) -> None:
+        away(batch)
+        if len(batch.rows) > 3:
+            raise RetryableError("it takes longer than the time limit")
+
+    store = Store(hook=slow)
+    with collector(tmp_path, store, SPOOLED) as running:
+        for number in range(20):
+            assert send(running, f"run {number}") == 200
+        until(lambda: away.asked > 2)
+
+        away.back.set()
+
+        until(lambda: len(store.spans) == 20)
+
+
 def test_what_a_store_did_not_take_before_the_end_is_stored_by_the_next_collector(tmp_path: Path) -> None:
     away = Away()
     with collector(tmp_path, Store(hook=away), SPOOLED) as running:

@@ -18,6 +18,9 @@ LINGER_S = 1.0
 """How long a batch may wait for others to be stored with; not while somebody waits to read it. Each write costs a few
 milliseconds a table and leaves a part of each to be merged, however little it holds."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
+SHRINK, GROW = 4, 2
+"""After each write that failed a quarter is written at once, down to one batch, and after each success twice as much:
+what waits after an outage may be more than a store takes before a time limit, and would be again at each try."""
 DRAIN_S = 10.0
 """How long stopping waits for stores that are away. What is left then is in the spool, and stored at the next start."""
 _log = logging.getLogger(__name__)
@@ -50,8 +53,10 @@ class Forwarder:
             _log.warning("batches stay in the spool until the next start", extra={"batches": batches, "bytes": size})
 
     def _work(self) -> None:
-        pause = FIRST_PAUSE_S
-        while entries := self._spool.take(most_rows=MAX_ROWS, most_bytes=MAX_BYTES, linger_s=LINGER_S):
+        pause, share = FIRST_PAUSE_S, 1
+        while entries := self._spool.take(
+            most_rows=MAX_ROWS // share, most_bytes=MAX_BYTES // share, linger_s=LINGER_S
+        ):
             try:
                 done = self._store(entries)
             except Exception as error:  # noqa: BLE001  a full disk, say: the thread must go on, nothing was taken out
@@ -59,8 +64,9 @@ class Forwarder:
                 _log.error("the spool could not be worked off", extra={"error": describe(error)})
                 done = False
             if done:
-                pause = FIRST_PAUSE_S
+                pause, share = FIRST_PAUSE_S, max(1, share // GROW)
                 continue
+            share = min(share * SHRINK, MAX_ROWS)
             if self._late.wait(pause * random.uniform(0.5, 1.5)):  # noqa: S311  spreads retries, hides nothing
                 return
             pause = min(pause * 2, LONGEST_PAUSE_S)
