@@ -5,6 +5,7 @@ Run as a program by test_run_tree.py; the first argument says which of the three
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -55,6 +56,8 @@ def greeting(name: str) -> str:
 
 def serve():
     """Serve on a free port of loopback; the first line printed is the address."""
+    # uvicorn raises the signal that ended it once more: by default that is a death in which the last spans are lost.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     listening = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
     app = server.streamable_http_app()
