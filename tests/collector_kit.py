@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from runreel.collector import config as configuration
@@ -208,3 +209,9 @@ def until(condition: Callable[[], T], timeout_s: float = 30.0) -> T:
         assert time.monotonic() < deadline, "the deadline passed"
         time.sleep(0.01)
     return value
+
+
+def posted(running: Running, path: str, body: bytes) -> SimpleNamespace:
+    """Post to the read API with its token; return the status, and the body as JSON."""
+    answer = ask(f"{running.at.api}/api/v1/{path}", body, authorization=f"Bearer {running.at.token}")
+    return SimpleNamespace(status=answer.status, body=json.loads(answer.body))

@@ -208,20 +208,22 @@ def test_c07_one_bad_span_is_said_and_nothing_passes_for_kept_that_is_not(tmp_pa
         assert (answer.status, stores.count()) == (400, 0)
 
 
+HEAVY = build.req(
+    build.agent(), build.tool("00000000000000c1", build.ROOT, "ping", {}, "pong " * 20_000)
+).SerializeToString()
+
+
 @BOTH
 @pytest.mark.parametrize("away", ["rows", "blobs"])
 def test_c07_a_store_that_is_away_is_no_ok_without_a_spool_and_the_batch_sent_again_is_there_once(
     tmp_path: Path, stores: Stores, send: Send, away: str
 ) -> None:
-    body = build.req(
-        build.agent(), build.tool("00000000000000c1", build.ROOT, "ping", {}, "pong " * 20_000)
-    ).SerializeToString()
     stores.away.add(away)
     with collector(tmp_path, stores, CONFIG, chain=Chain(), runs=stores.runs) as running:  # type: ignore[arg-type]
-        first = send(running, body)
-        retry = http(running, body).headers.get("retry-after", "")
+        first = send(running, HEAVY)
+        retry = http(running, HEAVY).headers.get("retry-after", "")
         stores.away.clear()
-        assert send(running, body) == "OK"
+        assert send(running, HEAVY) == "OK"
 
     run = stores.run()
     assert first == "UNAVAILABLE"
@@ -237,12 +239,9 @@ def test_c07_a_store_that_is_away_is_no_ok_without_a_spool_and_the_batch_sent_ag
 def test_c07_with_a_spool_ok_means_durable_and_what_is_sent_again_is_there_once(
     tmp_path: Path, stores: Stores, send: Send, away: str
 ) -> None:
-    body = build.req(
-        build.agent(), build.tool("00000000000000c1", build.ROOT, "ping", {}, "pong " * 20_000)
-    ).SerializeToString()
     stores.away.add(away)
     with collector(tmp_path, stores, SPOOLED, chain=Chain(), runs=stores.runs) as running:  # type: ignore[arg-type]
-        assert [send(running, body), send(running, body)] == ["OK", "OK"]
+        assert [send(running, HEAVY), send(running, HEAVY)] == ["OK", "OK"]
     assert stores.count() == 0  # the collector has ended, and it is in the spool
 
     stores.away.clear()

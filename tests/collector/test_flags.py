@@ -1,13 +1,10 @@
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from collector_kit import CONFIG, Running, Store, collector
+from collector_kit import CONFIG, Running, Store, collector, posted
 from otlp_build import TID
 from runreel.errors import NotFoundError, StoreError
 from runreel.exporters.memory import Memory
@@ -46,13 +43,7 @@ def running(tmp_path: Path, memory: Memory) -> Iterator[Running]:
 
 
 def post(running: Running, body: bytes, name: str = "last") -> SimpleNamespace:
-    headers = {"Authorization": f"Bearer {running.at.token}"}
-    request = urllib.request.Request(f"{running.at.api}/api/v1/runs/{name}/flag", body, headers)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return SimpleNamespace(status=answer.status, body=json.load(answer))
-    except urllib.error.HTTPError as error:
-        return SimpleNamespace(status=error.code, body=json.load(error))
+    return posted(running, f"runs/{name}/flag", body)
 
 
 def test_a_flag_through_the_collector_is_durable_and_its_reason_redacted(running: Running, memory: Memory) -> None:

@@ -1,13 +1,10 @@
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from collector_kit import NoRuns, Running, Store, collector
+from collector_kit import NoRuns, Running, Store, collector, posted
 from runreel.errors import NotFoundError, RetryableError, StoreError
 from runreel.exporters.memory import Memory
 from runreel.processors.redact.keys import TenantKey
@@ -35,13 +32,7 @@ def running(tmp_path: Path, memory: Memory) -> Iterator[Running]:
 
 
 def post(running: Running, body: bytes) -> SimpleNamespace:
-    headers = {"Authorization": f"Bearer {running.at.token}"}
-    request = urllib.request.Request(f"{running.at.api}/api/v1/goldens", body, headers)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return SimpleNamespace(status=answer.status, body=json.load(answer))
-    except urllib.error.HTTPError as error:
-        return SimpleNamespace(status=error.code, body=json.load(error))
+    return posted(running, "goldens", body)
 
 
 def test_a_golden_is_registered_through_the_collector_and_its_ticket_redacted(running: Running, memory: Memory) -> None:

@@ -105,6 +105,20 @@ def up_to(version: int) -> Callable[[], dict[int, str]]:
     return lambda: {number: script for number, script in known.items() if number <= version}
 
 
+def write_as_of(old: dict[str, dict[str, str]], engine: Engine, patched: pytest.MonkeyPatch) -> None:
+    """Write what the writer of then writes: its tables, its columns and no others."""
+    insert = engine.insert
+    patched.setattr(
+        engine,
+        "insert",
+        lambda table, given, token: (
+            insert(table, {name: held for name, held in given.items() if name in old[table]}, token)
+            if table in old
+            else None
+        ),
+    )
+
+
 @pytest.mark.parametrize("version", list(schema.scripts())[:-1])
 def test_a_writer_of_an_earlier_version_goes_on_writing_into_newer_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int
@@ -118,19 +132,9 @@ def test_a_writer_of_an_earlier_version_goes_on_writing_into_newer_tables(
     new = columns(engine)
     database = ClickHouse(engine)
 
-    # What the writer of then writes: its tables, its columns and no others.
-    insert = engine.insert
-    monkeypatch.setattr(
-        engine,
-        "insert",
-        lambda table, given, token: (
-            insert(table, {name: held for name, held in given.items() if name in old[table]}, token)
-            if table in old
-            else None
-        ),
-    )
-    database.export(a_run())
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        write_as_of(old, engine, patched)
+        database.export(a_run())
 
     (summary,) = StoreRuns(database, FileBlobs(tmp_path / "blobs")).runs(RunQuery())
     database.shutdown()
@@ -157,16 +161,7 @@ def test_a_newer_writer_brings_older_tables_up_to_date_and_keeps_what_is_in_them
         patched.setattr(schema, "scripts", up_to(version))
         engine = opened(tmp_path)
         old = columns(engine)
-        insert = engine.insert
-        patched.setattr(
-            engine,
-            "insert",
-            lambda table, given, token: (
-                insert(table, {name: held for name, held in given.items() if name in old[table]}, token)
-                if table in old
-                else None
-            ),
-        )
+        write_as_of(old, engine, patched)
         ClickHouse(engine).export(a_run())
         engine.close()
 
