@@ -10,6 +10,8 @@ import sys
 
 import harness
 
+from runreel.collector.garbage import collect_rarely
+
 
 def main(argv: list[str]) -> None:
     """Measure; whatever a group raises ends the process with its traceback."""
@@ -23,7 +25,9 @@ def main(argv: list[str]) -> None:
         def tell(key: str, what: object) -> None:
             out.write(json.dumps({key: what}) + "\n")
 
-        for row in harness.Group.load(args.group).measure(quick=args.quick, say=lambda text: tell("say", text)):
+        group = harness.Group.load(args.group)
+        collect_rarely()  # as the collector does; it helps both sides
+        for row in group.measure(quick=args.quick, say=lambda text: tell("say", text)):
             tell("row", row.document())
 
 

@@ -46,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
 async def _serve(service: "Service", ready_file: Path | None) -> int:
     import logging
 
+    from runreel.collector.garbage import collect_rarely
+
     log = logging.getLogger("runreel.serve")
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -59,6 +61,7 @@ async def _serve(service: "Service", ready_file: Path | None) -> int:
         await asyncio.wait({starting})  # it stops what it started
         return 0
     line = ready_line(starting.result(), service.otlp_http, service.api_at)
+    collect_rarely()
     if ready_file is not None:
         _write(ready_file, line)
     print(line, flush=True)
