@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from canonical_values import JSON_DOCUMENTS, VALUES, json_texts
 from runreel.canonical import dumps, exact_ref, join_payload, make_ref, split_payload
+from runreel.canonical.growing import Memo
 from runreel.canonical.parts import Seen
 from runreel.errors import CorruptError, NotFoundError
 from runreel.values import Value
@@ -54,6 +55,14 @@ def test_a_growing_history_is_stored_once(native: bool) -> None:
 
     assert sum(stored.values()) < len(text) * 2
     assert skeletons < sent / 10
+
+
+def test_a_document_inside_of_a_long_text_may_hold_a_lone_surrogate() -> None:
+    inner = json.dumps({"path": "\ud800.txt", "body": "b" * 300}, ensure_ascii=False)
+    text = json.dumps([{"content": inner}, {"content": "c" * 5000}])
+    ref, skeleton, parts = split_payload(text, memo=Memo(100_000))
+    assert ref == exact_ref(text)
+    assert join_payload(ref.sha256, skeleton, lambda sha256: parts[sha256][0]) == text
 
 
 def _tuples(value: object) -> Value:

@@ -50,7 +50,7 @@ def _split_growing(text: str, threshold: int, memo: Memo, seen: Seen | None) -> 
     prefix = memo.longest(text)
     splitter = Splitter(threshold, prefix.parts, seen)
     done, template = splitter.replace(text, len(prefix.text))
-    if not done:
+    if not done or not is_encodable(template):  # an escape in a document inside of it may say a lone surrogate
         return None
     if done > len(prefix.text):
         prefix = prefix.grown(text[:done], template, splitter.parts)
