@@ -105,7 +105,7 @@ def test_the_table_of_runs_goes_on_where_the_clock_is_set_back(tmp_path: Path, d
     wall, steady = Clock(), Clock(0)
     clock = Onward(wall, steady)
     database._clock = clock
-    kept = RunList(StoreRuns(database, FileBlobs(tmp_path / "blobs"), clock=clock), 60, clock=clock)
+    kept = RunList(StoreRuns(database, FileBlobs(tmp_path / "blobs"), clock=clock), clock=clock)
     wall.pass_s(-6 * 3600)
     database.export(a_run())
 

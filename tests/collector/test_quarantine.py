@@ -86,9 +86,6 @@ def ids(running: Running) -> list[str]:
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quarantine, "INTERVAL_S", 0.05)
-    monkeypatch.setattr(
-        Keeper.__init__, "__kwdefaults__", {**(Keeper.__init__.__kwdefaults__ or {}), "interval_s": 0.05}
-    )
 
 
 @pytest.mark.parametrize("text", [CONFIG, SPOOLED], ids=["stored first", "spooled"])
@@ -264,7 +261,6 @@ def keeper(store: Memory, times: Times, counts: Telemetry | None = None, days: f
         counts or Telemetry(),
         keep_days=days,
         limit_bytes=1 << 30,
-        interval_s=60,
         clock=lambda: times.wall,
         steady=lambda: times.steady,
     )

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from collector_kit import until
 from runreel.collector.run_list import RunList
 from runreel.components import open_database
-from runreel.errors import StoreError
 from runreel.exporters.clickhouse import ClickHouse
 from runreel.exporters.files import FileBlobs
 from runreel.runs.load import Settings, StoreRuns
@@ -45,7 +43,7 @@ def lines(database: ClickHouse) -> list[tuple[object, ...]]:
 def kept(database: ClickHouse, tmp_path: Path, clock: Clock) -> RunList:
     when = Settings(quiet_s=30, idle_s=600)
     runs = StoreRuns(database, FileBlobs(tmp_path / "blobs"), when, clock)
-    return RunList(runs, 0.01, settings=when, clock=clock)
+    return RunList(runs, settings=when, clock=clock)
 
 
 def test_a_run_is_in_the_table_once_it_is_quiet_with_the_tokens_of_each_model(database, tmp_path, clock) -> None:
@@ -81,24 +79,6 @@ def test_what_came_before_the_collector_started_is_in_it_too(database, tmp_path,
     kept(database, tmp_path, clock).look()
 
     assert len(lines(database)) == 1
-
-
-def test_a_store_that_is_away_is_asked_again_and_said_once(tmp_path, caplog) -> None:
-    asked = []
-
-    class Away:
-        def keep_up(self, tenant: str, **_: int) -> None:
-            asked.append(tenant)
-            if len(asked) < 4:
-                raise StoreError("away")
-
-    kept_list = RunList(Away(), 0.001)  # type: ignore[arg-type]
-    kept_list.start()
-    until(lambda: len(asked) > 6)
-    kept_list.stop()
-    kept_list.stop()
-
-    assert caplog.text.count("the table of runs is not kept up to date") == 1
 
 
 def test_costs_are_told_where_a_price_was_valid_that_day(database, tmp_path, clock) -> None:
@@ -141,7 +121,7 @@ def test_each_look_tells_the_ledger(clock) -> None:
         def keep_up(self, tenant: str, **_: int) -> None:
             pass
 
-    kept_list = RunList(Nothing(), 1, tell=lambda: told.append(1), clock=clock)  # type: ignore[arg-type]
+    kept_list = RunList(Nothing(), tell=lambda: told.append(1), clock=clock)  # type: ignore[arg-type]
     kept_list.look()
     kept_list.look()
 

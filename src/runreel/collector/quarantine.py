@@ -2,7 +2,6 @@
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from runreel.collector import telemetry
 from runreel.collector.commit import Exporters
 from runreel.collector.logs import describe
 from runreel.collector.pipeline import Pipeline
+from runreel.collector.regularly import Regularly
 from runreel.collector.settings import ClickHouseConfig
 from runreel.collector.telemetry import Telemetry
 from runreel.component import KeepsQuarantine, Kept, Quarantine
@@ -35,14 +35,13 @@ _log = logging.getLogger(__name__)
 
 
 class Keeper:
-    """Owns a thread. `start`, then `stop`, which is safe without `start`, and twice.
+    """Looks after one quarantine: `look`, again and again.
 
     Args:
         quarantine: What is kept.
         counts: Where what is taken out is counted.
         keep_days: For how long anything is kept.
         limit_bytes: How much may be kept; then `room` is False.
-        interval_s: How often it looks.
         folder: Where batches are that no table took.
         clock: Our time in nanoseconds since 1970.
         steady: Seconds that only ever go on.
@@ -55,7 +54,6 @@ class Keeper:
         *,
         keep_days: float,
         limit_bytes: int,
-        interval_s: float,
         folder: Path | None = None,
         clock: Callable[[], int] = time.time_ns,
         steady: Callable[[], float] = time.monotonic,
@@ -64,25 +62,12 @@ class Keeper:
         self._counts = counts
         self._keep_ns = int(keep_days * _DAY_NS)
         self._limit = limit_bytes
-        self._interval_s = interval_s
         self._folder = folder
         self._clock = clock
         self._steady = steady
         self._began = clock(), steady()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="runreel-quarantine", daemon=True)
         self.kept: Mapping[tuple[str, str], Kept] = {}
         """How much there was at the last look, by tenant and reason."""
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread. Blocks while it looks."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
 
     def room(self) -> bool:
         """Say whether more may be put there."""
@@ -114,25 +99,12 @@ class Keeper:
         wall, steady = self._began
         return min(self._clock(), wall + int((self._steady() - steady) * 1e9))
 
-    def _work(self) -> None:
-        failing = False
-        while True:
-            try:
-                self.look()
-            except Exception as error:  # noqa: BLE001  a store that is away now is there again later
-                if not failing:
-                    _log.warning("the quarantine cannot be looked at", extra={"error": describe(error)})
-                failing = True
-            else:
-                failing = False
-            if self._stopping.wait(self._interval_s):
-                return
-
 
 def start(
     exporters: Exporters, pipeline: Pipeline, counts: Telemetry, settings: ClickHouseConfig, spool: Spool | None
-) -> tuple[Keeper, Custody] | None:
-    """Return what keeps the quarantine of these exporters, started, and what people do with it; None without one."""
+) -> tuple[Keeper, Custody, Regularly] | None:
+    """Return what keeps the quarantine of these exporters, what people do with it, and what has it looked at, started;
+    None without one."""
     kept = next((one.quarantine for one in exporters.values() if isinstance(one, KeepsQuarantine)), None)
     if kept is None:
         return None
@@ -141,12 +113,18 @@ def start(
         counts,
         keep_days=settings.quarantine_days,
         limit_bytes=settings.quarantine_limit_mib * 1024 * 1024,
-        interval_s=INTERVAL_S,
         folder=spool.folder / REFUSED if spool else None,
     )
     pipeline.has_room_aside(keeper.room)
-    keeper.start()
-    return keeper, Custody(kept, pipeline.store_again, spool.folder if spool else None)
+    looking = Regularly(
+        keeper.look,
+        INTERVAL_S,
+        name="runreel-quarantine",
+        failing="the quarantine cannot be looked at",
+        at_once=True,
+    )
+    looking.start()
+    return keeper, Custody(kept, pipeline.store_again, spool.folder if spool else None), looking
 
 
 class QuarantineApi:

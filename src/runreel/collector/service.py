@@ -30,6 +30,7 @@ from runreel.collector.pipeline import Pipeline, Route
 from runreel.collector.quarantine import Keeper, QuarantineApi
 from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.otlp_http import OtlpHttp
+from runreel.collector.regularly import Regularly
 from runreel.collector.run_list import RunList
 from runreel.collector.settings import (
     MIB,
@@ -243,17 +244,22 @@ class Service:
         for extension_id in self._config.started_extensions:
             extension = self._config.extensions[extension_id]
             if isinstance(extension, RunListConfig) and isinstance(runs, StoreRuns):
-                kept = RunList(runs, extension.interval_s, tell=tell)
+                kept = Regularly(
+                    RunList(runs, tell=tell).look,
+                    extension.interval_s,
+                    name="runreel-run-list",
+                    failing="the table of runs is not kept up to date",
+                )
                 kept.start()
                 self._stack.push_async_callback(asyncio.to_thread, kept.stop)
 
-    def _keep_quarantine(self, parts: Parts, pipeline: Pipeline) -> tuple[Keeper, Custody] | None:
+    def _keep_quarantine(self, parts: Parts, pipeline: Pipeline) -> tuple[Keeper, Custody, Regularly] | None:
         """Start what keeps the quarantine, where a store has one."""
         exporters = next(iter(parts.routes.values())).exporters
         settings = next((one for one in self._config.exporters.values() if isinstance(one, ClickHouseConfig)), None)
         started = quarantine.start(exporters, pipeline, self.counts, settings or ClickHouseConfig(), self.spool)
         if started is not None:
-            self._stack.push_async_callback(asyncio.to_thread, started[0].stop)
+            self._stack.push_async_callback(asyncio.to_thread, started[2].stop)
         return started
 
     def _receivers(self) -> dict[str, OtlpConfig]:
