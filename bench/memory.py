@@ -20,6 +20,8 @@ from rich.console import Console
 from rich.text import Text
 from scratch import REQUEST_SPANS, decode, redacted
 
+from runreel.collector.garbage import collect_rarely
+
 _RUNS = 4
 _SAMPLE_S = 1.0
 _TOLD_S = 15.0
@@ -94,6 +96,7 @@ def main(argv: Sequence[str]) -> int:
             told = sample.at_s
             console.print(Text(f"{sample.at_s:5.0f} s  {sample.memory_mb:6.0f} MB  {sample.taken_mb:8.0f} MB taken"))
 
+    collect_rarely()  # as the collector does
     samples = watched(60 * args.minutes, say)
     slope = slope_per_minute(samples, args.warm_up)
     warm, last = next(one for one in samples if one.at_s >= samples[-1].at_s * args.warm_up), samples[-1]
