@@ -6,33 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from kind_scenarios import KINDS
 from otlp_sink import record
 from redaction import KEY, redactor
-from runreel.demo.model_server import Turn, serving
+from runreel.demo.model_server import serving
 from runreel.replay.engine import replay
 from runreel.runs.assemble import assemble
 
 AGENT = str(Path(__file__).with_name("matrix_agent.py"))
-DONE = Turn("Done.")
-
-
-def calls_of(name, *numbers):
-    return Turn(calls=tuple((name, f'{{"n": {number}}}') for number in numbers))
-
-
-SCENARIOS = {
-    "sync": (calls_of("plain", 1), calls_of("plain", 2, 3), DONE),
-    "async": (calls_of("later", 1, 2), DONE),
-    "generator": (calls_of("pieces", 3), DONE),
-    "asyncgenerator": (calls_of("pieces_later", 3), DONE),
-    "stream": (Turn("A sentence that goes on for longer than its reader stays to listen to it."),),
-    "exceptions": (calls_of("failing", 1), calls_of("failing", 2), calls_of("failing", 3), DONE),
-    "bytes": (calls_of("octets", 300), DONE),
-    "images": (calls_of("picture", 8), DONE),
-    "large": (calls_of("large", 60_000), DONE),
-    "flaky": (calls_of("plain", 1), DONE),
-    "threads": (calls_of("plain", 1), DONE),
-}
 GPT = ("llm", "gpt-4o-mini")
 ANSWERED = {
     "sync": {GPT: 3, ("tool", "plain"): 3},
@@ -64,7 +45,7 @@ ALL = {**ANSWERED, **ADDED}
 def both(tmp_path_factory):
     """Record the agent with every case, then replay it in another environment; return what it printed each time."""
     file = tmp_path_factory.mktemp("matrix") / "calls"
-    with pytest.MonkeyPatch.context() as patch, serving(SCENARIOS) as model:
+    with pytest.MonkeyPatch.context() as patch, serving(KINDS) as model:
         patch.setenv("TOOL_CALLS", str(file))
         patch.setenv("BETA", "on")
         patch.setenv("PLAN", "v7")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kind_scenarios import KINDS
 from otlp_sink import record
 from recorded_runs import KEY
 from runreel.demo.model_server import Turn, serving
@@ -15,25 +16,8 @@ from runreel.runs.assemble import assemble
 
 AGENT = str(Path(__file__).with_name("kinds_agent.py"))
 AGENTS = str(Path(__file__).parents[2] / "agents")
-DONE = Turn("Done.")
-
-
-def calls_of(name, *numbers):
-    return Turn(calls=tuple((name, f'{{"n": {number}}}') for number in numbers))
-
-
 SCENARIOS = {
-    "sync": (calls_of("plain", 1), calls_of("plain", 2, 3), DONE),
-    "async": (calls_of("later", 1, 2), DONE),
-    "generator": (calls_of("pieces", 3), DONE),
-    "asyncgenerator": (calls_of("pieces_later", 3), DONE),
-    "stream": (Turn("A sentence that goes on for longer than its reader stays to listen to it."),),
-    "exceptions": (calls_of("failing", 1), calls_of("failing", 2), calls_of("failing", 3), DONE),
-    "bytes": (calls_of("octets", 300), DONE),
-    "images": (calls_of("picture", 8), DONE),
-    "large": (calls_of("large", 60_000), DONE),
-    "flaky": (calls_of("plain", 1), DONE),
-    "threads": (calls_of("plain", 1), DONE),
+    **KINDS,
     "sub": (Turn(calls=(("inner_weather", '{"city": "Oslo"}'),)), Turn("Oslo is -3 C.")),
     "plain": (Turn("Understood."),),
 }
