@@ -21,7 +21,7 @@ def test_the_least_recently_used_goes_first() -> None:
 def test_keys_do_not_hold_the_text_and_differ_between_memos(text: str) -> None:
     memo: Memo[int] = Memo(2, "1")
 
-    assert len(memo.key(text)) == 16
+    assert len(memo.key(text)) == 32
     assert memo.key(text) == memo.key(text) != memo.key(text + "x")
     assert memo.key(text) != Memo[int](2, "1").key(text)
 

@@ -2,35 +2,52 @@
 
 import secrets
 from collections import OrderedDict
-from hashlib import blake2b
+from hashlib import sha256
 from threading import Lock
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 V = TypeVar("V")
-Hasher: TypeAlias = blake2b
+
+
+class Hasher(Protocol):
+    """What makes a key of text that comes in pieces."""
+
+    def copy(self) -> Self:
+        """Return one that has seen the same."""
+        ...
+
+    def update(self, data: bytes, /) -> None:
+        """Take the next piece."""
+        ...
+
+    def digest(self) -> bytes:
+        """Return the key of all pieces so far, 32 bytes."""
+        ...
 
 
 class Memo(Generic[V]):
     """Remembers results of at most `size` in all; one counts 1 where nothing else is said. Thread-safe.
 
     Keys are keyed cryptographic hashes: no text stays in memory for it, and nobody can craft two texts of which one
-    inherits the other's clean verdict. `version` separates the results of one set of rules from another's.
+    inherits the other's clean verdict. They are SHA-256 (processors have instructions for it, which make it twice as
+    quick as BLAKE2) behind one block of a secret and the hash of `version`, which separates the results of one set of
+    rules from another's: they tell nothing to one who has not the secret. No key leaves the process.
     """
 
     def __init__(self, size: int, version: str) -> None:
         self._size = size
-        self._base = blake2b(version.encode(), digest_size=16, key=secrets.token_bytes(32))
+        self._base: Hasher = sha256(secrets.token_bytes(32) + sha256(version.encode()).digest())
         self._entries: OrderedDict[bytes, tuple[V, int]] = OrderedDict()
         self._held = 0
         self._lock = Lock()
 
     def hasher(self) -> Hasher:
-        """Return what makes a key of text that comes in pieces."""
+        """Return what makes a key, without any text yet."""
         return self._base.copy()
 
     def key(self, text: str) -> bytes:
         """Return the key of a text, lone surrogates included."""
-        hasher = self.hasher()
+        hasher = self._base.copy()
         hasher.update(encoded(text))
         return hasher.digest()
 
