@@ -88,6 +88,26 @@ def test_identifiers_are_not_searched_for_persons_but_for_secrets() -> None:
     assert value("bob@example.com", "gen_ai.conversation.id") == redact("bob@example.com")
 
 
+@pytest.mark.parametrize(
+    ("item", "name", "other"),
+    [("219099999", "v", "ssn"), ("call-2025550143", "gen_ai.response.id", "v"), ("203.0.113.7", "version", "v")],
+)
+def test_what_is_clean_under_one_name_is_looked_at_under_another(item: str, name: str, other: str) -> None:
+    for _ in range(2):
+        for one in (item, (item,)):
+            assert value(one, name) is one
+            assert "<" in str(value(one, other))
+
+
+def test_of_what_is_known_to_be_clean_no_text_is_kept() -> None:
+    values = redactor(memo_size=100)._whole.values
+    for _ in range(2):
+        assert values.value("an unheard-of remark", "remark", Counter()) == "an unheard-of remark"
+
+    assert values._texts.is_clean("an unheard-of remark", "remark")
+    assert not any("unheard" in repr(held) for held in (values._texts._memo._entries, values._texts._hashers))
+
+
 def test_what_is_found_is_counted() -> None:
     counts: Counter[str] = Counter()
 

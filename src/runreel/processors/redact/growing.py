@@ -13,7 +13,9 @@ from typing import NamedTuple, Self
 from runreel.processors.redact.edits import Edits
 from runreel.processors.redact.memo import Hasher, Memo, encoded
 
-_LONG = 4096  # characters from which a text is worth it
+LONG = 4096
+"""Characters from which a text is worth it."""
+
 _HEAD = 256  # texts that start alike are looked for together
 _MOST_PER_HEAD = 16  # runs of one agent start alike: with its system prompt
 _APART = 4096
@@ -104,7 +106,7 @@ class Growing:
             hasher = self._memo.hasher()
             hasher.update(mark.encode())
             short = self._starts[mark] = Start(hasher)
-        if len(text) < _LONG or text[0] not in "[{":
+        if len(text) < LONG or text[0] not in "[{":
             return short
         first = Start(short.hasher, self._memo.key(mark + text[:_HEAD]))
         ways = (first.along(trail, text) for trail in self._memo.get(first.head) or ())

@@ -43,13 +43,14 @@ _COUNTING_WORDS = frozenset(
 
 
 @lru_cache(maxsize=4096)
-def _is_structural_name(name: str) -> bool:
+def is_structural_name(name: str) -> bool:
+    """Tell whether a field is an identifier, hash, model name or the like by its name."""
     return _STRUCTURAL.search(name) is not None
 
 
 def is_structural(name: str, value: str) -> bool:
     """Tell whether a field is an identifier, hash, model name or the like, by its name and the look of its value."""
-    if not _is_structural_name(name) or not _IDENTIFIER.match(value):
+    if not is_structural_name(name) or not _IDENTIFIER.match(value):
         return False
     return not _is_address(value) and not _PERSON.search(value)
 

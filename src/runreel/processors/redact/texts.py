@@ -8,11 +8,17 @@ from itertools import accumulate, pairwise
 from runreel.processors.redact import bytetext, joins, jsontext
 from runreel.processors.redact.budget import Budget
 from runreel.processors.redact.edits import Edit, Edits, apply
-from runreel.processors.redact.growing import Growing, Start
+from runreel.processors.redact.growing import LONG, Growing, Start
 from runreel.processors.redact.jsonedits import Document, Piece, is_whole_number
 from runreel.processors.redact.jsontext import Token
-from runreel.processors.redact.memo import Memo
-from runreel.processors.redact.names import numbers_are, personal_number, says_personal
+from runreel.processors.redact.memo import Hasher, Memo, encoded
+from runreel.processors.redact.names import (
+    is_structural,
+    is_structural_name,
+    numbers_are,
+    personal_number,
+    says_personal,
+)
 from runreel.processors.redact.search import Search, Spot
 from runreel.processors.redact.settings import RULES_VERSION, RedactSettings
 from runreel.processors.redact.suppress import NO_CONTEXT, Context, context
@@ -21,6 +27,7 @@ from runreel.semconv.pem import LIMIT
 from runreel.semconv.secrets import find_secrets
 
 _DEEPEST = 12  # layers of JSON and base64 in each other; what is deeper is searched as text
+_MOST_NAMES = 4096
 
 
 class Texts:
@@ -33,14 +40,26 @@ class Texts:
         version = f"{RULES_VERSION} {settings!r}"
         self._memo: Memo[Edits] = Memo(settings.memo_size, version)
         self._growing = Growing(settings.memo_size, version)
+        self._hashers: dict[str, Hasher] = {}  # what the keys of short texts under a name start with
+
+    def is_clean(self, text: str, name: str) -> bool:
+        """Tell whether a short text under `name` is remembered as one with nothing to replace: most attributes say the
+        same on every span."""
+        if len(text) >= LONG:
+            return False
+        hasher = (self._hashers.get(name) or self._hasher(name)).copy()
+        hasher.update(encoded(text))
+        return self._memo.get(hasher.digest()) == ()
 
     def edits(self, text: str, name: str, budget: Budget) -> Edits:
-        """Return what must be replaced in a text that stands under `name`."""
-        return self.nested(text, name, 0, budget)
+        """Return what must be replaced in a text that stands under `name`: in an identifier secrets, but nothing that
+        only looks like a person's."""
+        return self._secrets(text, name) if name and is_structural(name, text) else self.nested(text, name, 0, budget)
 
-    def secrets(self, text: str) -> Edits:
-        """Return what must be replaced in an identifier: secrets, but nothing that only looks like a person's."""
-        key = self._memo.key(text)
+    def _secrets(self, text: str, name: str) -> Edits:
+        hasher = self._hasher(name).copy()
+        hasher.update(encoded(text))
+        key = hasher.digest()
         known = self._memo.get(key)
         if known is None:
             known = tuple(
@@ -48,6 +67,18 @@ class Texts:
             )
             self._memo.put(key, known)
         return known
+
+    def _hasher(self, name: str) -> Hasher:
+        """Return what the keys of short texts under a name start with. Where the name is that of an identifier, they
+        are not those of other texts: what is no identifier there is remembered as under any other name."""
+        found = self._hashers.get(name)
+        if found is None:
+            if len(self._hashers) >= _MOST_NAMES:
+                self._hashers.clear()
+            _, mark = _mark(name, True)
+            found = self._growing.start(f"id {mark}" if is_structural_name(name) else mark, "").hasher
+            self._hashers[name] = found
+        return found
 
     def token(self, entity: str, text: str) -> str:
         """Return the token of a personal value."""

@@ -6,11 +6,11 @@ from itertools import takewhile
 
 from runreel.processors.redact.budget import Budget, Clock
 from runreel.processors.redact.bytetext import readable
-from runreel.processors.redact.edits import Edit, Edits, apply
+from runreel.processors.redact.edits import Edit, apply
 from runreel.processors.redact.joins import MOST_ITEMS, is_chunk_name
 from runreel.processors.redact.jsonedits import is_mark
 from runreel.processors.redact.jsontext import SCHEMA_TYPES
-from runreel.processors.redact.names import is_structural
+from runreel.processors.redact.names import SHORTEST_NUMBER
 from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.texts import Texts
 from runreel.semconv.pem import key_lines
@@ -20,6 +20,7 @@ from runreel.values import Value
 
 _LONGEST_NAME = 128
 _MOST_NAMES = 4096
+_LONG_NUMBER = 10 ** (SHORTEST_NUMBER - 1)
 
 
 class Values:
@@ -35,6 +36,8 @@ class Values:
 
     def text(self, text: str, name: str, counts: Counter[str]) -> str:
         """Return a text, that stands under `name`, redacted."""
+        if self._texts.is_clean(text, name):
+            return text
         return self._text(text, name, counts, self._budget(len(text)))
 
     def name(self, name: str, counts: Counter[str]) -> str:
@@ -49,14 +52,30 @@ class Values:
             self._names[name] = None
         return clean
 
+    def is_clean_name(self, name: str) -> bool:
+        """Tell whether a name is remembered as one without a finding."""
+        return name in self._names
+
     def value(self, value: Value, name: str, counts: Counter[str]) -> Value:
-        """Return a value, that stands under `name`, redacted."""
-        if isinstance(value, (str, bool)) or value is None:
-            return self._value(value, name, counts, self._budget(len(value) if isinstance(value, str) else 0))
+        """Return a value, that stands under `name`, redacted: itself where nothing is found in a text."""
+        if value is None or isinstance(value, bool):
+            return value
+        if sensitive_key(name) is None and self._is_clean(value, name):
+            return value
+        if isinstance(value, str):
+            return self._value(value, name, counts, self._budget(len(value)))
         found: Counter[str] = Counter()
         clean = self._value(value, name, found, self._budget(_size(value)))
         counts.update(found)  # only here: what failed half-way is withheld, and counted as that
         return clean
+
+    def _is_clean(self, value: Value, name: str) -> bool:
+        """Tell quickly of most values that there is nothing to replace in them; False says nothing."""
+        if isinstance(value, str):
+            return self._texts.is_clean(value, name)
+        if isinstance(value, tuple) and len(value) == 1 and isinstance(text := value[0], str):
+            return not (text.startswith("-----") or starts_list(text)) and self._texts.is_clean(text, name)
+        return isinstance(value, (int, float)) and -_LONG_NUMBER < value < _LONG_NUMBER
 
     def _budget(self, size: int) -> Budget:
         return Budget(self._settings.budget_s + self._settings.budget_s_per_mb * size / 1e6, self._clock)
@@ -135,10 +154,7 @@ class Values:
         return [apply(text, edits[place]) if place in edits else text for place, text in enumerate(texts)]
 
     def _text(self, text: str, name: str, counts: Counter[str], budget: Budget) -> str:
-        if name and is_structural(name, text):
-            edits: Edits = self._texts.secrets(text)
-        else:
-            edits = self._texts.edits(text, name, budget)
+        edits = self._texts.edits(text, name, budget)
         if edits and self._allowed:
             edits = tuple(edit for edit in edits if text[edit.start : edit.end] not in self._allowed)
         for edit in edits:

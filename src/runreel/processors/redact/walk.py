@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from runreel.processors.redact.joins import is_chunk_name, is_stream_name
 from runreel.processors.redact.signed import BROKEN, broken
@@ -40,6 +40,7 @@ class Walk:
         self._values = values
         self._key_id = key_id
         self._counts: Counter[str] = Counter()
+        self._counted = self._tokens = 0  # all that was counted, and the tokens in it, when they were last asked for
         # Spans of one request share their resource and scope: each is redacted once, and still shared afterwards.
         self._shared: dict[int, tuple[Resource | Scope, Resource | Scope, tuple[str, ...]]] = {}
         self._marks: list[str] = []
@@ -57,7 +58,7 @@ class Walk:
     def _span(self, span: Span) -> Span:
         self._marks = []
         made = self._made()
-        clean = replace(
+        return replace(
             span,
             name=self._text(span.name, "name"),
             message=self._text(span.message, "message"),
@@ -69,14 +70,13 @@ class Walk:
                 self._event(event, f"events/{place}") for place, event in enumerate(self._joined(span.events))
             ),
             links=tuple(self._link(link, f"links/{place}") for place, link in enumerate(span.links)),
+            marks=self._all_marks(span.marks, made),  # last: what was replaced before is marked
         )
-        self._name_key(made)
-        return replace(clean, marks=self._all_marks(span.marks))
 
     def _log(self, event: LogEvent) -> LogEvent:
         self._marks = []
         made = self._made()
-        clean = replace(
+        return replace(
             event,
             event_name=self._text(event.event_name, "event_name"),
             severity_text=self._text(event.severity_text, "severity_text"),
@@ -84,17 +84,20 @@ class Walk:
             attributes=self._attributes(event.attributes, "attributes"),
             resource=self._common(event.resource, "resource"),
             scope=self._common(event.scope, "scope"),
+            marks=self._all_marks(event.marks, made),
         )
-        self._name_key(made)
-        return replace(clean, marks=self._all_marks(event.marks))
 
     def _made(self) -> int:
         """Return how many tokens were made so far, and those base64 texts that may hold one."""
-        return sum(
-            count
-            for label, count in self._counts.items()
-            if not label.startswith("SECRET:") and label not in (FAILURES, BROKEN)
-        )
+        total = self._counts.total()
+        if total != self._counted:
+            self._counted = total
+            self._tokens = sum(
+                count
+                for label, count in self._counts.items()
+                if not label.startswith("SECRET:") and label not in (FAILURES, BROKEN)
+            )
+        return self._tokens
 
     def _name_key(self, made: int) -> None:
         """Say on a record which key made its tokens: keys are changed, and old tokens must still be proved."""
@@ -163,24 +166,31 @@ class Walk:
         """Redact facts as the attributes that they were taken from: the same texts give the same tokens."""
         self._marks = []
         text = self._text
-        return replace(
-            facts,
-            kind_source=text(facts.kind_source, "facts/kind_source", "model"),
-            dialect=text(facts.dialect, "facts/dialect", "model"),
-            name=text(facts.name, "facts/name"),
-            run_hint=text(facts.run_hint, "facts/run_hint", "run_id"),
-            call_id=text(facts.call_id, "facts/call_id", "call_id"),
-            agent_id=text(facts.agent_id, "facts/agent_id", "agent.id"),
-            model=text(facts.model, "facts/model", "model"),
-            provider=text(facts.provider, "facts/provider", "provider"),
-            content={
-                self._name(field, "facts/content"): Pointer(
-                    pointer.source, tuple([self._name(key, "facts/content") for key in pointer.keys])
-                )
-                for field, pointer in facts.content.items()
-            },
-            gaps=tuple(self._gap(gap) for gap in facts.gaps),
-        )
+        new: dict[str, Any] = {
+            "kind_source": text(facts.kind_source, "facts/kind_source", "model"),
+            "dialect": text(facts.dialect, "facts/dialect", "model"),
+            "name": text(facts.name, "facts/name"),
+            "run_hint": text(facts.run_hint, "facts/run_hint", "run_id"),
+            "call_id": text(facts.call_id, "facts/call_id", "call_id"),
+            "agent_id": text(facts.agent_id, "facts/agent_id", "agent.id"),
+            "model": text(facts.model, "facts/model", "model"),
+            "provider": text(facts.provider, "facts/provider", "provider"),
+            "content": self._content(facts.content),
+            "gaps": tuple([self._gap(gap) for gap in facts.gaps]),
+        }
+        changed = {field: value for field, value in new.items() if value != getattr(facts, field)}
+        return replace(facts, **changed) if changed else facts
+
+    def _content(self, content: Mapping[str, Pointer]) -> Mapping[str, Pointer]:
+        is_clean = self._values.is_clean_name
+        if all(is_clean(field) and all(map(is_clean, pointer.keys)) for field, pointer in content.items()):
+            return content
+        return {
+            self._name(field, "facts/content"): Pointer(
+                pointer.source, tuple([self._name(key, "facts/content") for key in pointer.keys])
+            )
+            for field, pointer in content.items()
+        }
 
     def _gap(self, gap: Gap) -> Gap:
         return replace(
@@ -194,18 +204,15 @@ class Walk:
         self._marks = []
         return replace(item, detail=self._text(item.detail, "rejected"))
 
-    def _all_marks(self, sent: tuple[str, ...]) -> tuple[str, ...]:
+    def _all_marks(self, sent: tuple[str, ...], made: int) -> tuple[str, ...]:
+        self._name_key(made)
         new, self._marks = self._marks, []
         kept = tuple(self._text(mark, "marks") for mark in sent)
         return (*kept, *(mark for mark in dict.fromkeys(new) if mark not in kept))
 
     def _attributes(self, attributes: Mapping[str, Value], path: str) -> Mapping[str, Value]:
-        names = {name: self._name(name, f"{path}/{place}") for place, name in enumerate(attributes)}
-        return renamed(
-            attributes,
-            lambda name: names[name],
-            lambda name, value: self._value(value, name, f"{path}/{names[name]}"),
-        )
+        names = {name: self._name(name, path, place) for place, name in enumerate(attributes)}
+        return renamed(attributes, names.__getitem__, lambda name, value: self._value(value, name, path, names[name]))
 
     # Whatever a detector raises, the value is withheld: nothing goes on unredacted. The exception is dropped on
     # purpose: its text and its frames may hold the value.
@@ -218,23 +225,29 @@ class Walk:
         except Exception:  # noqa: BLE001
             return self._withheld(path)
 
-    def _name(self, name: str, path: str) -> str:
+    def _name(self, name: str, path: str, place: int | None = None) -> str:
+        if self._values.is_clean_name(name):
+            return name
         try:
             return self._values.name(name, self._counts)
         except Exception:  # noqa: BLE001
-            return self._withheld(path)
+            return self._withheld(_path(path, place))
 
-    def _value(self, value: Value, name: str, path: str) -> Value:
+    def _value(self, value: Value, name: str, path: str, member: str | None = None) -> Value:
         before = self._counts.get(BROKEN, 0)
         try:
             clean = self._values.value(value, name, self._counts)
         except Exception:  # noqa: BLE001
-            clean = self._withheld(path)
-        if self._counts.get(BROKEN, 0) > before or (clean is not value and broken(value, clean)):
-            self._marks.append(f"{BROKEN}:{path}:redacted")
+            clean = self._withheld(_path(path, member))
+        if clean is not value and (self._counts.get(BROKEN, 0) > before or broken(value, clean)):
+            self._marks.append(f"{BROKEN}:{_path(path, member)}:redacted")
         return clean
 
     def _withheld(self, path: str) -> str:
         self._counts[FAILURES] += 1
         self._marks.append(f"withheld:{path}:{REASON}")
         return WITHHELD
+
+
+def _path(path: str, member: str | int | None) -> str:
+    return path if member is None else f"{path}/{member}"
