@@ -5,9 +5,10 @@ import re
 import shutil
 import subprocess
 import tempfile
-import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from runreel.demo.model_server import in_thread
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _LIMIT_S = 120.0
@@ -44,15 +45,8 @@ def ready_ms(browser: str, pages: Mapping[str, str], rounds: int) -> Mapping[str
     """Return, by page, the milliseconds from the start of its navigation to the end of its DOMContentLoaded, round by
     round. Raises RuntimeError where the browser tells none."""
     watch = _WATCH.replace("NAMES", json.dumps(list(pages)), 1).replace("ROUNDS", str(rounds), 1)
-    server = _Pages({"watch": watch, **pages})
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
+    with in_thread(_Pages({"watch": watch, **pages})) as server:
         dumped = _dump(browser, f"http://127.0.0.1:{server.server_address[1]}/watch")
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
     told = re.search(r"TIMES(\[.*\])END", dumped)
     if told is None:
         raise RuntimeError("the browser did not say how long its pages took")

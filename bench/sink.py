@@ -1,10 +1,11 @@
 """A server that takes OTLP over HTTP, keeps what came, and answers at once; and the environment that sends there."""
 
 import os
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from runreel.demo.model_server import in_thread
 
 
 class Sink(ThreadingHTTPServer):
@@ -39,15 +40,8 @@ class _Answer(BaseHTTPRequestHandler):
 @contextmanager
 def sink() -> Iterator[Sink]:
     """Serve until the end of the block."""
-    server = Sink()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
+    with in_thread(Sink()) as server:
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def environment(url: str) -> Mapping[str, str]:

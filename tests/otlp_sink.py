@@ -4,11 +4,11 @@ import gzip
 import os
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from runreel import otlp
+from runreel.demo.model_server import in_thread
 from runreel.values import RawBatch
 
 
@@ -30,8 +30,6 @@ def receiving():
     """Yield the endpoint and a function that returns what arrived, as one batch."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.received = []
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
 
     def batch():
         spans, logs = [], []
@@ -42,12 +40,8 @@ def receiving():
                 logs += decoded.logs
         return RawBatch("default", tuple(spans), tuple(logs))
 
-    try:
+    with in_thread(server):
         yield f"http://127.0.0.1:{server.server_address[1]}", batch
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def record(script, *arguments, model_url, cwd=None, status=0, **environment):

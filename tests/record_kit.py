@@ -1,6 +1,5 @@
 """Read back what the recorder's spans say: in-process, through the SDK's own in-memory exporter."""
 
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import NoReturn
@@ -9,6 +8,8 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from runreel.demo.model_server import in_thread
 
 _exporters: list[InMemorySpanExporter] = []
 
@@ -57,15 +58,8 @@ def http_receiver():
         def log_message(self, *args):
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with in_thread(HTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}", got
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def must_not_run(*_: object) -> NoReturn:

@@ -2,7 +2,6 @@
 
 import json
 import queue
-import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +10,8 @@ from typing import Any
 
 import pytest
 import soak
+
+from runreel.demo.model_server import in_thread
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -39,13 +40,8 @@ def statuses() -> "queue.SimpleQueue[int]":
 @pytest.fixture
 def address(statuses: "queue.SimpleQueue[int]") -> Iterator[str]:
     handler = type("Handler", (_Answers,), {"statuses": statuses})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with in_thread(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
 
 
 class _Bodies:

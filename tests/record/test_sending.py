@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from otlp_sink import receiving
+from runreel.demo.model_server import in_thread
 from runreel.record import sending
 from runreel.record.sending import Leaving, Outbox, within
 
@@ -77,16 +78,11 @@ def collector(status=200):
         def log_message(self, *args):
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", answer, came
-    finally:
-        answer.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with in_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", answer, came
+        finally:
+            answer.set()
 
 
 @contextmanager

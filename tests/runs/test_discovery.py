@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from runreel.demo.model_server import in_thread
 from runreel.errors import StoreError
 from runreel.runs import discovery
 from runreel.runs.discovery import Collector
@@ -28,12 +29,8 @@ def answering():
         def log_message(self, *args):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
+    with in_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 def entry(api="http://127.0.0.1:1", pid=None, token="right"):

@@ -20,8 +20,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from socketserver import BaseServer
+from typing import Any, TypeVar
 
+Server = TypeVar("Server", bound=BaseServer)
 CREATED = 1767225600  # 2026-01-01T00:00:00Z
 SNAPSHOTS = {"gpt-4o-mini": "gpt-4o-mini-2024-07-18"}
 CHUNK = 7  # characters a streamed fragment holds
@@ -268,7 +270,13 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def serving(scenarios: Scenarios, port: int = 0) -> Iterator[ModelServer]:
     """Serve in a thread of this process until the block ends."""
-    server = ModelServer(scenarios, port)
+    with in_thread(ModelServer(scenarios, port)) as server:
+        yield server
+
+
+@contextmanager
+def in_thread(server: Server) -> Iterator[Server]:
+    """Serve with any server in a thread of this process until the block ends."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -6,14 +6,13 @@
 import importlib.util
 import os
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from otlp_sink import record
 from recorded_runs import KEY
-from runreel.demo.model_server import Turn
+from runreel.demo.model_server import Turn, in_thread
 from runreel.errors import RefusedError
 from runreel.replay import adapters
 from runreel.replay.engine import replay
@@ -34,13 +33,9 @@ def model():
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(AGENTS))
-    with module.Server() as server:
+    with in_thread(module.Server()) as server:
         server.scenarios = {**server.scenarios, "expert": EXPERT}
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize(
