@@ -75,6 +75,10 @@ class Quarantine(Protocol):
     def remove(self, items: Sequence[Quarantined], fate: Fate) -> None:
         """Take these out for good: their bytes go, their fate stays. One that was put there again meanwhile stays."""
 
+    def fates(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Fate | Literal["held"]]:
+        """Return what became of these at last, `held` where they are kept; those that never were are left out."""
+        ...
+
     def kept(self) -> Mapping[tuple[str, str], Kept]:
         """Return how much is kept, by tenant and reason."""
         ...
@@ -89,3 +93,7 @@ class KeepsQuarantine(Protocol):
     """An exporter whose `export` puts what a batch has in `quarantined` into its quarantine."""
 
     quarantine: Quarantine
+
+    def withdraw(self, batch: SplitBatch) -> None:
+        """Delete the spans and log events of a batch where they are stored: they are kept aside. What they name, and
+        others may name too, stays. Raises StoreError, ConsumeError; once more changes nothing."""

@@ -118,8 +118,8 @@ def test_each_look_tells_the_ledger(clock) -> None:
     told = []
 
     class Nothing:
-        def keep_up(self, tenant: str, **_: int) -> None:
-            pass
+        def keep_up(self, tenant: str, **_: int) -> tuple[()]:
+            return ()
 
     kept_list = RunList(Nothing(), tell=lambda: told.append(1), clock=clock)  # type: ignore[arg-type]
     kept_list.look()

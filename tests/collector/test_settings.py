@@ -72,7 +72,10 @@ def test_a_base_path_that_is_no_folder_of_its_own_is_refused(base):
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"input": "reject"}, "can only be flagged"),
+        ({"input": "reject"}, "may come after its span: it can be flagged or quarantined"),
+        ({"tool.output": "reject"}, "may come after its span"),
+        ({"agent.input": "flag"}, "'agent.input' is no field that can be required"),
+        ({"tool_definitions": "quarantine"}, "can only be flagged"),
         ({"servce.name": "reject"}, "'servce.name' is no field that can be required: service.name"),
         ({"service.name": "drop"}, "'reject', 'quarantine' or 'flag'"),
     ],

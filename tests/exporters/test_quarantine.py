@@ -2,15 +2,18 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from collector_kit import until
 from runreel.component import Kept
 from runreel.exporters.clickhouse import ClickHouse
 from runreel.exporters.memory import Memory
 from runreel.exporters.quarantine import QuarantineTable
 from runreel.spool.quarantine import item, opened
 from runreel.values import Quarantined, SplitBatch
+from stored_bytes import found
 from stored_rows import batch_with_payload, log, row
 
 Store = Memory | ClickHouse
@@ -147,3 +150,72 @@ def test_the_bytes_of_what_was_taken_out_are_gone_and_what_became_of_it_stays(ch
         "SELECT state, length(record), name FROM runreel.quarantine WHERE tenant = {t:String}", {"t": tenant}
     )
     assert list(lines) == [("dropped", 0, "")]
+
+
+def test_what_became_of_a_record_is_told_by_its_id(database: Store, tenant: str) -> None:
+    database.quarantine.put([held(tenant, f"{number:016x}") for number in (1, 2, 3, 4)])
+    one, two, three, four = sorted(database.quarantine.items(tenant), key=lambda each: each.span_id)
+    database.quarantine.remove([one], "released")
+    database.quarantine.remove([two], "dropped")
+    database.quarantine.remove([three], "released")
+    database.quarantine.put([held(tenant, three.span_id)])
+
+    told = database.quarantine.fates(tenant, [one.id, two.id, three.id, four.id, "0" * 32])
+
+    assert told == {one.id: "released", two.id: "dropped", three.id: "held", four.id: "held"}
+    assert database.quarantine.fates(f"{tenant}-other", [one.id]) == {}
+
+
+def test_what_is_withdrawn_is_no_row_any_more_whatever_came_twice_and_its_neighbours_stay(
+    database: Store, tenant: str
+) -> None:
+    first, second = row("1" * 16, tenant=tenant), row("2" * 16, tenant=tenant)
+    told, other = log(tenant=tenant, body="said"), log(tenant=tenant, body="other")
+    for _ in range(2):
+        database.export(SplitBatch(tenant, (first, second), (told, other)))
+    trace_id = first.span.key.trace_id
+    ((before),) = database.traces(tenant, [trace_id])
+
+    for _ in range(2):
+        database.withdraw(SplitBatch(tenant, (first,), (told,)))
+
+    assert database.rows(tenant, [trace_id]) == ([second], [other])
+    ((after),) = database.traces(tenant, [trace_id])
+    assert after.changed_ns > before.changed_ns
+    assert replace(after, changed_ns=before.changed_ns) == before
+
+
+def test_what_is_withdrawn_and_stored_again_is_there_once(database: Store, tenant: str) -> None:
+    batch = batch_with_payload({"text": "x" * 300}, tenant)
+    database.export(batch)
+    database.withdraw(batch)
+
+    database.export(batch)
+
+    (only,) = batch.rows
+    assert database.rows(tenant, [only.span.key.trace_id]) == ([only], [])
+    (named,) = batch.payloads
+    assert database.payloads(tenant, [named.ref.sha256]) == {named.ref.sha256: named}
+
+
+def test_another_tenants_equal_span_stays_when_one_is_withdrawn(database: Store, tenant: str) -> None:
+    other = f"{tenant}') OR ('1' = '1"
+    mine, others = (SplitBatch(name, (row("1" * 16, tenant=name),)) for name in (tenant, other))
+    database.export(mine)
+    database.export(others)
+
+    database.withdraw(mine)
+
+    assert database.rows(other, [others.rows[0].span.key.trace_id])[0] == [*others.rows]
+    assert database.rows(tenant, [mine.rows[0].span.key.trace_id]) == ([], [])
+
+
+def test_the_bytes_of_what_was_withdrawn_are_gone(chdb: ClickHouse, home: Path, tenant: str) -> None:
+    rare = f"rare-{tenant}"
+    batch = SplitBatch(tenant, (row("1" * 16, tenant=tenant, name=rare),))
+    chdb.export(batch)
+    assert found(home / "store", {"name": rare.encode()})
+
+    chdb.withdraw(batch)
+
+    until(lambda: not list(found(home / "store", {"name": rare.encode()})))

@@ -1,6 +1,7 @@
 """Records that are kept aside: found by their mark, or by halves in a batch that a store refuses."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from runreel.errors import CorruptError, PermanentError, RetryableError
 from runreel.exporters.memory import Memory
 from runreel.processors.required import QUARANTINE
 from runreel.spool import Spool, drain, records
-from runreel.spool.quarantine import item, opened, rescue, set_apart
+from runreel.spool.quarantine import item, items, opened, rescue, set_apart
 from runreel.values import Quarantined, Rejection, SplitBatch
 from spool_kit import again, batch, nobody
 from stored_rows import batch_with_payload, log, log_events, row, span_rows
@@ -236,3 +237,49 @@ def test_a_ledger_of_an_earlier_version_is_read(spool: Spool) -> None:
 
     assert opened_.ledger.document()["default"]["quarantined_spans"] == 1
     opened_.close()
+
+
+# --- taken out of the store again ---
+
+
+@given(st.lists(span_rows("default"), max_size=4), st.lists(log_events("default"), max_size=3))
+@settings(max_examples=40, deadline=None)
+def test_each_record_of_a_stored_batch_is_kept_aside_as_it_would_be_alone(rows: list, logs: list) -> None:
+    one = batch_with_payload({"text": "x" * 300})
+    stored = replace(one, rows=(*one.rows, *rows), logs=tuple(logs))
+
+    found = list(items(stored, "missing_field:input"))
+
+    alone = [opened(each) for each in found]
+    assert [each.rows + each.logs for each in alone] == [(each,) for each in (*stored.rows, *stored.logs)]
+    assert alone[0] == one
+    assert all(not each.payloads and not each.parts for each in alone[1:])
+    assert {each.reason for each in found} == {"missing_field:input"}
+
+
+def test_what_is_withdrawn_is_counted_beside_what_was_acknowledged_and_survives(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool")
+    spool.open()
+    spool.append(named("a", "b")).result(30)
+    store = Poisoned(set())
+    drain(spool, [store], nobody)
+
+    spool.append(SplitBatch("default", quarantined=tuple(items(named("a"), "why"))), again=True).result(30)
+    counts = again(spool).ledger.document()["default"]
+    assert (counts["acknowledged_spans"], counts["stored_spans"], counts["spooled_spans"]) == (2, 2, 0)
+    opened_ = again(spool)
+    drain(opened_, [store], nobody)
+
+    counts = again(opened_).ledger.document()["default"]
+    assert (counts["acknowledged_spans"], counts["stored_spans"], counts["withdrawn_spans"]) == (2, 2, 1)
+    assert "quarantined_spans" not in counts
+    assert [one.name for one in store.quarantine.items("default")] == ["a"]
+
+
+def test_what_even_the_quarantine_refuses_is_not_counted_as_withdrawn(spool: Spool) -> None:
+    spool.append(SplitBatch("default", quarantined=tuple(items(named("a"), "why"))), again=True).result(30)
+
+    drain(spool, [Poisoned(set(), quarantine=False)], nobody)
+
+    assert spool.counted().get("default", {}).get("withdrawn_spans", 0) == 0
+    assert len(list(spool.folder.glob("refused/*.bin"))) == 1

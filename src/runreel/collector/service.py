@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from runreel import otlp
-from runreel.collector import ports, quarantine
+from runreel.collector import content, ports, quarantine
 from runreel.collector.admission import Admission
 from runreel.collector.api import ReadApi
 from runreel.collector.auth import BearerTokens
@@ -41,6 +41,7 @@ from runreel.collector.settings import (
     OtlpConfig,
     ReadApiConfig,
     RunListConfig,
+    SchemaConfig,
     SpoolConfig,
 )
 from runreel.collector.settled import Settled
@@ -258,8 +259,21 @@ class Service:
         exporters = next(iter(parts.routes.values())).exporters
         settings = next((one for one in self._config.exporters.values() if isinstance(one, ClickHouseConfig)), None)
         started = quarantine.start(exporters, pipeline, self.counts, settings or ClickHouseConfig(), self.spool)
-        if started is not None:
-            self._stack.push_async_callback(asyncio.to_thread, started[2].stop)
+        if started is None:
+            return None
+        self._stack.push_async_callback(asyncio.to_thread, started[2].stop)
+        schemas = (one for one in self._config.processors.values() if isinstance(one, SchemaConfig))
+        looking = content.start(
+            parts.runs,
+            exporters,
+            pipeline,
+            self.counts,
+            next(schemas, SchemaConfig()).required_fields,
+            room=started[0].room,
+            spool=self.spool,
+        )
+        if looking is not None:
+            self._stack.push_async_callback(asyncio.to_thread, looking.stop)
         return started
 
     def _receivers(self) -> dict[str, OtlpConfig]:

@@ -244,12 +244,14 @@ class BasePathConfig(Strict):
 
 
 def _required(value: dict[str, str]) -> dict[str, str]:
-    identity = (*required.OF_EVERY_SPAN, *required.OF_AGENTS)
+    known = (*required.OF_EVERY_SPAN, *required.OF_AGENTS, *required.CONTENT)
     for name, action in value.items():
-        if name in required.CONTENT and action != "flag":
-            raise ValueError(f"{name} is content, which may come after its span: it can only be flagged")
-        if name not in (*identity, *required.CONTENT):
-            raise ValueError(f"{name!r} is no field that can be required: {', '.join((*identity, *required.CONTENT))}")
+        if name not in known:
+            raise ValueError(f"{name!r} is no field that can be required: {', '.join(known)}")
+        if name in required.FLAGGED_ONLY and action != "flag":
+            raise ValueError(f"{name} can only be flagged: a model call without any is one without tools")
+        if name in required.CONTENT and action == "reject":
+            raise ValueError(f"{name} is content, which may come after its span: it can be flagged or quarantined")
     return value
 
 

@@ -19,7 +19,7 @@ from runreel.errors import CorruptError
 from runreel.exporters import rows, tables
 from runreel.exporters.blobs import unpack
 from runreel.exporters.connection import Connection, new_token
-from runreel.exporters.quarantine import QuarantineTable
+from runreel.exporters.quarantine import QuarantineTable, erase
 from runreel.onward import onward_ns
 from runreel.storage import BlobStore, CachedRun, KeptGolden, StoredPart, Trace
 from runreel.values import LogEvent, Part, Payload, Ref, SpanRow, SplitBatch
@@ -126,6 +126,18 @@ class ClickHouse:
         """Forget which parts are stored; whoever deletes parts calls this first."""
         with self._writing:
             self._known.clear()
+
+    def withdraw(self, batch: SplitBatch) -> None:
+        """Delete the spans and log events of a batch, bytes and all; waits for it. Raises StoreError, ConsumeError."""
+        keys = [one.span.key for one in batch.rows]
+        erase(self._engine, "spans", [(one.tenant, one.trace_id, one.span_id, one.copy) for one in keys])
+        logs = [(one.tenant, one.trace_id, one.span_id, one.copy) for one in batch.logs]
+        erase(self._engine, "log_events", logs)
+        with self._writing:
+            arrived = self._arrived_ns = max(self._arrived_ns + 1, self._clock())
+            gone = rows.gone([one.trace_id for one in keys] + [one.trace_id for one in batch.logs], arrived)
+            # The news come last: whoever knows of them sees the rows gone.
+            self._engine.insert("traces", tables.trace_columns(batch.tenant, gone), new_token())
 
     def check(self) -> None:
         """Write the tables' version again, and read it. Raises StoreError, ConsumeError."""

@@ -4,6 +4,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from runreel.component import Fate, Kept
 from runreel.errors import CorruptError, NotFoundError
@@ -23,6 +24,7 @@ class MemoryQuarantine:
         self._clock = clock
         self._lock = threading.Lock()
         self._held: dict[Key, Quarantined] = {}
+        self._fates: dict[Key, Fate | Literal["held"]] = {}
 
     def put(self, items: Sequence[Quarantined]) -> None:
         """Keep items."""
@@ -31,6 +33,7 @@ class MemoryQuarantine:
                 before = self._held.get((one.tenant, one.id))
                 at = max(self._clock(), before.arrived_ns + 1 if before else 0)
                 self._held[one.tenant, one.id] = replace(one, arrived_ns=at)
+                self._fates[one.tenant, one.id] = "held"
 
     def items(self, tenant: str, *, limit: int = 0) -> Sequence[Quarantined]:
         """Return what is kept, newest first, without the records."""
@@ -43,13 +46,19 @@ class MemoryQuarantine:
         found = [self._held[tenant, id_] for id_ in ids if (tenant, id_) in self._held]
         return sorted(found, key=lambda one: (-one.arrived_ns, one.id))
 
-    def remove(self, items: Sequence[Quarantined], fate: Fate) -> None:  # noqa: ARG002  nobody asks memory for it
+    def remove(self, items: Sequence[Quarantined], fate: Fate) -> None:
         """Take these out for good."""
         with self._lock:
             for one in items:
                 held = self._held.get((one.tenant, one.id))
                 if held is not None and held.arrived_ns == one.arrived_ns:
                     del self._held[one.tenant, one.id]
+                    self._fates[one.tenant, one.id] = fate
+
+    def fates(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Fate | Literal["held"]]:
+        """Return what became of these at last, `held` where they are kept; those that never were are left out."""
+        with self._lock:
+            return {one: self._fates[tenant, one] for one in ids if (tenant, one) in self._fates}
 
     def kept(self) -> Mapping[tuple[str, str], Kept]:
         """Return how much is kept, by tenant and reason."""
@@ -105,6 +114,20 @@ class Memory:
                 key = row.span.key
                 self._spans.setdefault((key.tenant, key.trace_id), {})[key.span_id, key.copy] = row
             for trace in rows.traces_of(batch.rows, batch.logs, self._arrived_ns):
+                self._learn(batch.tenant, trace)
+
+    def withdraw(self, batch: SplitBatch) -> None:
+        """Forget the spans and log events of a batch."""
+        with self._lock:
+            keys = [row.span.key for row in batch.rows]
+            for key in keys:
+                self._spans.get((key.tenant, key.trace_id), {}).pop((key.span_id, key.copy), None)
+            for log in batch.logs:
+                self._logs.get((log.tenant, log.trace_id), {}).pop((log.span_id, log.copy), None)
+            self._arrived_ns = max(self._arrived_ns + 1, self._clock())
+            for trace in rows.gone(
+                [one.trace_id for one in keys] + [one.trace_id for one in batch.logs], self._arrived_ns
+            ):
                 self._learn(batch.tenant, trace)
 
     def forget_known(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from runreel.component import Fate, Kept
 from runreel.errors import RetryableError, StoreError
@@ -88,6 +88,18 @@ class QuarantineTable:
             named = ", ".join(f"({_hex(one.tenant)}, {_hex(one.id)}, {one.arrived_ns})" for one in chunk)
             self._engine.erase("quarantine", f"state = 'held' AND (tenant, id, arrived_ns) IN ({named})")
 
+    def fates(self, tenant: str, ids: Sequence[str]) -> Mapping[str, Fate | Literal["held"]]:
+        """Return what became of these at last, `held` where they are kept; those that never were are left out."""
+        found: dict[str, Fate | Literal["held"]] = {}
+        for start in range(0, len(ids), _CHUNK):
+            lines = self._engine.query(
+                "SELECT id, state FROM runreel.quarantine FINAL WHERE tenant = {tenant:String} "
+                "AND id IN {ids:Array(String)}",
+                {"tenant": tenant, "ids": [*ids[start : start + _CHUNK]]},
+            )
+            found |= {line[0]: line[1] for line in lines}
+        return found
+
     def kept(self) -> Mapping[tuple[str, str], Kept]:
         """Return how much is kept, by tenant and reason."""
         found = self._engine.query(
@@ -127,6 +139,13 @@ def _items(found: Rows) -> list[Quarantined]:
         Quarantined(tenant, id_, kind, reason, trace_id, span_id, name, service, size, arrived_ns, *record)
         for tenant, id_, kind, reason, trace_id, span_id, name, service, size, arrived_ns, *record in found
     ]
+
+
+def erase(engine: Connection, table: str, keys: Sequence[tuple[str, str, str, str]]) -> None:
+    """Delete the rows with these (tenant, trace_id, span_id, copy), bytes and all. Raises StoreError."""
+    for start in range(0, len(keys), _CHUNK):
+        named = ", ".join(f"({', '.join(map(_hex, key))})" for key in keys[start : start + _CHUNK])
+        engine.erase(table, f"(tenant, trace_id, span_id, copy) IN ({named})")
 
 
 def _hex(text: str) -> str:

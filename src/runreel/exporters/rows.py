@@ -5,7 +5,7 @@ which may be blurred (a lone surrogate is no UTF-8); and typed JSON texts (`reco
 hold everything else and are what is read back. Fields that have their default are left out of the texts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
 from operator import attrgetter
@@ -270,6 +270,11 @@ def traces_of(rows: Sequence[SpanRow], logs: Sequence[LogEvent], changed_ns: int
         )
         for trace_id, news in found.items()
     ]
+
+
+def gone(trace_ids: Iterable[str], changed_ns: int) -> list[Trace]:
+    """Return what is said about traces of which something is not there any more: that there are news."""
+    return [Trace(trace_id, False, 2**64 - 1, 0, changed_ns) for trace_id in sorted({*trace_ids} - {""})]
 
 
 @dataclass(slots=True)

@@ -1,9 +1,11 @@
-"""Which identity fields spans must have, by tenant: without one a span is refused, kept aside, or marked."""
+"""Which fields a tenant's spans must have. Without one of identity a span is refused, kept aside, or marked; without
+one of content its run is kept aside or counted, once it is over (runs/lacking.py)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
 from runreel.semconv.reading import dialect_of, scalar
+from runreel.semconv.registry import KINDS, fields_of
 from runreel.semconv.view import View
 from runreel.values import Facts, Span
 
@@ -25,8 +27,20 @@ OF_AGENTS: Final = ("gen_ai.agent.name", "gen_ai.agent.id", "gen_ai.agent.versio
 """On spans that call an agent, and on those of agents that begin a trace."""
 QUARANTINE: Final = "quarantine:"
 """Begins the mark of a span that is to be kept aside instead of stored; the reason follows."""
-CONTENT: Final = ("input", "output", "tool_definitions")
-"""Judged when the run is assembled, since content may come later and elsewhere: each that is missing is a gap."""
+_OF_STEPS: Final = ("input", "output")
+OF_CONTENT: Final = (
+    *_OF_STEPS,
+    *(
+        f"{kind}.{field.name}"
+        for kind in KINDS
+        for field in fields_of(kind)
+        if field.requirement == "required" and field.name in _OF_STEPS
+    ),
+)
+"""Judged when the run is over, since content may come later and elsewhere. With a kind before it: of those steps."""
+FLAGGED_ONLY: Final = ("tool_definitions",)
+"""A model call without any is one without tools: only that they came and are not whole can be told."""
+CONTENT: Final = (*OF_CONTENT, *FLAGGED_ONLY)
 
 _AGENT_OPERATIONS: Final = ("invoke_agent", "create_agent")
 # What SDKs put where nobody gave a name.
@@ -34,9 +48,17 @@ _NO_SERVICE: Final = "unknown_service"
 
 
 def policy_of(policies: Policies, tenant: str) -> Policy:
-    """Return a tenant's policy. Content fields are not in it: at ingest there is nothing to be done about them."""
-    found = policies.get(tenant, policies.get(EVERYBODY, {}))
-    return {field: action for field, action in found.items() if field not in CONTENT}
+    """Return a tenant's policy for identity: at ingest there is nothing to be done about content."""
+    return {field: action for field, action in _of_tenant(policies, tenant).items() if field not in CONTENT}
+
+
+def content_policy_of(policies: Policies, tenant: str) -> Policy:
+    """Return a tenant's policy for the content of runs."""
+    return {field: action for field, action in _of_tenant(policies, tenant).items() if field in OF_CONTENT}
+
+
+def _of_tenant(policies: Policies, tenant: str) -> Policy:
+    return policies.get(tenant, policies.get(EVERYBODY, {}))
 
 
 def missing(policy: Policy, span: Span, facts: Facts) -> Iterator[tuple[str, Action]]:

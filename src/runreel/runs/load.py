@@ -74,7 +74,7 @@ class StoreRuns:
     ) -> None:
         self._database = database
         self._blobs = blobs
-        self._settings = settings or Settings()
+        self.settings = settings or Settings()
         self._clock = clock
 
     def runs(self, query: RunQuery) -> Sequence[RunSummary]:
@@ -92,11 +92,10 @@ class StoreRuns:
             found |= {summary.run_id: summary for summary in matching}
         return newest_first(found.values(), query.limit)
 
-    def keep_up(self, tenant: str, *, after_ns: int, until_ns: int) -> None:
-        """Write the cache's lines of the runs whose last news came in (after, until]: for whoever reads the tables
-        themselves, a dashboard say. Listing runs does it for those that it lists."""
+    def keep_up(self, tenant: str, *, after_ns: int, until_ns: int) -> Iterator[RunSummary]:
+        """Yield the runs whose last news came in (after, until]; their lines are in the cache then, as a list does."""
         while page := self._database.changed(tenant, after_ns=after_ns, until_ns=until_ns, limit=_PAGE):
-            self._summaries(tenant, [name for trace in page for name in _candidates(trace)])
+            yield from self._summaries(tenant, [name for trace in page for name in _candidates(trace)]).values()
             after_ns = page[-1].changed_ns
 
     def resolve(self, tenant: str, text: str) -> str:
@@ -128,17 +127,20 @@ class StoreRuns:
         _, _, traces, (spans, logs) = self._load(tenant, run_id)
         return assemble(spans, logs, run_id=run_id, quiet=self._over(traces))
 
-    def reel(self, tenant: str, run_id: str) -> bytes:
-        """Return the run as a reel: its rows, payloads and parts, every one checked. Raises as `run` does."""
-        from runreel.runs import reel  # it stands on this module
-
+    def whole(self, tenant: str, run_id: str) -> SplitBatch:
+        """Return the run's rows as a batch with all that they name, every one checked. Raises as `run` does."""
         fetched, (rows, logs), _, group = self._load(tenant, run_id)
-        spans = {span.key for span in group[0]}
-        events = {(log.trace_id, log.span_id, log.copy) for log in group[1]}
+        spans, events = {span.key for span in group[0]}, {(log.trace_id, log.span_id, log.copy) for log in group[1]}
         rows = [row for row in rows if row.span.key in spans]
         logs = [log for log in logs if (log.trace_id, log.span_id, log.copy) in events]
         payloads, parts = fetched.shelf.contents(rows, logs)
-        return reel.write(run_id, SplitBatch(tenant, tuple(rows), tuple(logs), tuple(payloads), tuple(parts)))
+        return SplitBatch(tenant, tuple(rows), tuple(logs), tuple(payloads), tuple(parts))
+
+    def reel(self, tenant: str, run_id: str) -> bytes:
+        """Return the run as a reel. Raises as `run` does."""
+        from runreel.runs import reel  # it stands on this module
+
+        return reel.write(run_id, self.whole(tenant, run_id))
 
     def part(self, tenant: str, sha256: str) -> bytes:
         """Return one part, or one payload as typed text, by hash, verified. Raises NotFoundError, CorruptError."""
@@ -251,7 +253,7 @@ class StoreRuns:
             and line.changed_ns == changed
             and line.traces == tuple(trace.trace_id for trace in traces)
             and not (line.summary is not None and line.summary.open)
-            and line.assembled_ns - changed >= self._settings.quiet_s * _SECOND_NS
+            and line.assembled_ns - changed >= self.settings.quiet_s * _SECOND_NS
         )
 
     # --- one run ---
@@ -292,7 +294,7 @@ class StoreRuns:
         """Say whether nothing more is expected, by our clock and by the sender's: an import of old runs is over."""
         ended = max(trace.ended_ns for trace in traces)
         news = max(trace.changed_ns for trace in traces)
-        return self._clock() - (min(ended, news) or news) >= self._settings.idle_s * _SECOND_NS
+        return self._clock() - (min(ended, news) or news) >= self.settings.idle_s * _SECOND_NS
 
     def _load(
         self, tenant: str, run_id: str

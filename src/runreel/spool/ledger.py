@@ -25,7 +25,7 @@ _FILE = "cursor.json"
 @dataclass(frozen=True, slots=True)
 class Tally:
     """What one batch brings: its tenant, spans and log records to store, what was rejected, by reason, and how many are
-    kept aside. `again`: they come out of the quarantine, and were acknowledged before."""
+    kept aside. `again`: they were acknowledged before, and come out of the quarantine, or out of the store into it."""
 
     tenant: str
     spans: int
@@ -61,7 +61,8 @@ class Ledger:
     under no tenant, `damaged_records` and `damaged_bytes` (set aside, since they could not be read).
 
     Always: acknowledged = stored + quarantined + spooled, by tenant. `released_spans` and `released_logs` say how many
-    of the quarantined were stored later; they are none of the three.
+    of the quarantined were stored later, `withdrawn_spans` and `withdrawn_logs` how many of the stored were kept aside
+    later; they are none of the three, and follow what becomes of a record after that.
     """
 
     def __init__(self) -> None:
@@ -81,6 +82,9 @@ class Ledger:
         if tally.again:
             self.counts[tally.tenant, "released_spans"] += tally.spans - spans
             self.counts[tally.tenant, "released_logs"] += tally.logs - logs
+            if refused is not None:
+                self.counts[tally.tenant, "withdrawn_spans"] += tally.quarantined_spans
+                self.counts[tally.tenant, "withdrawn_logs"] += tally.quarantined_logs
             return
         self.counts[tally.tenant, "stored_spans"] += tally.spans - spans
         self.counts[tally.tenant, "stored_logs"] += tally.logs - logs

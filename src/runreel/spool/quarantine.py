@@ -1,7 +1,8 @@
 """What is kept aside instead of stored, one record each: made from batches, and a batch again when it is released.
 
-Spans that the required-field policy wants apart carry a mark; of a batch that a store refuses, the records that it is
-about are found by halves. Both are whole and redacted: each has the payloads and parts that it needs.
+Spans that the required-field policy wants apart carry a mark; a run that lacks content is taken out of the store again;
+of a batch that a store refuses, the records that it is about are found by halves. All are whole and redacted: each has
+the payloads and parts that it needs.
 """
 
 import hashlib
@@ -42,6 +43,17 @@ def set_apart(batch: SplitBatch) -> SplitBatch:
         else:
             kept.append(row)
     return replace(narrow(replace(batch, rows=tuple(kept))), quarantined=(*batch.quarantined, *items))
+
+
+def items(batch: SplitBatch, reason: str) -> Iterator[Quarantined]:
+    """Yield each record of a batch as it is kept aside."""
+    payloads = {one.ref.sha256: one for one in batch.payloads}
+    parts = {one.sha256: one for one in batch.parts}
+    for single in singles(replace(batch, payloads=(), parts=())):
+        needed = [payloads[sha256] for sha256 in dict.fromkeys(named(single.rows, single.logs)) if sha256 in payloads]
+        hashes = dict.fromkeys(sha256 for one in needed for sha256 in one.parts)
+        whole = replace(single, payloads=tuple(needed), parts=tuple(parts[one] for one in hashes if one in parts))
+        yield item(whole, reason)
 
 
 def rescue(batch: SplitBatch, error: Exception, write: Write) -> tuple[Exception | None, Sequence[Quarantined]]:

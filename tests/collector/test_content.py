@@ -1,0 +1,338 @@
+"""Runs that lack required content go into the quarantine once they are over, whole, and come back when released."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import otlp_build as build
+from collector_kit import CONFIG, SPOOLED, Running, ask, collector, until
+from otlp_build import ROOT
+from planted import Scan, garden
+from runreel.collector import content
+from runreel.collector.content import Content
+from runreel.collector.run_list import Quiet
+from runreel.collector.telemetry import Telemetry
+from runreel.components import open_database
+from runreel.errors import NotFoundError, RetryableError, StoreError
+from runreel.exporters.memory import Memory
+from runreel.otlp import decode
+from runreel.processors.chain import Chain
+from runreel.processors.redact.keys import TenantKey
+from runreel.processors.redact.redactor import Redactor
+from runreel.processors.schema import Schema
+from runreel.processors.split import Split
+from runreel.runs.load import Settings, StoreRuns
+from runreel.spool.quarantine import items, opened
+from runreel.storage import RunQuery
+from runreel.values import SplitBatch
+from store_kit import Clock, split, stored
+from stored_bytes import contents, found
+
+POLICY = 'schema: {required_fields: {"*": {llm.input: quarantine, tool.output: flag}}},'
+OTHER = "1" * 32
+LONG = "A long answer about trains. " * 30
+QUICK = Settings(quiet_s=0.1, idle_s=0.2)
+
+
+def llm(sid: str, tid: str, *, asked: bool = True) -> build.Span:
+    made = build.llm(sid, ROOT, [build.msg("user", "hi")], [build.msg("assistant", LONG)], tid=tid, at=1)
+    if not asked:
+        kept = [one for one in made.attributes if one.key != "gen_ai.input.messages"]
+        del made.attributes[:]
+        made.attributes.extend(kept)
+    return made
+
+
+def a_run(tid: str, *, asked: bool = True) -> tuple[build.Span, ...]:
+    return build.agent(tid=tid), llm("00000000000000b1", tid, asked=asked), llm("00000000000000b2", tid)
+
+
+# --- alone, on a clock that a test moves ------------------------------------------------------------------------------
+
+
+class Desk:
+    """A store in memory, and who looks at its runs."""
+
+    def __init__(self, **policy: str) -> None:
+        self.clock, self.counts = Clock(build.T0 + 10**9), Telemetry()
+        self.store = Memory(clock=self.clock)
+        self.runs = StoreRuns(self.store, self.store, Settings(), self.clock)
+        self.room, self.refuses = True, 0
+        self.content = self._content(policy)
+        self.policy = policy
+
+    def _content(self, policy: Any) -> Content:
+        return Content(
+            self.runs,
+            self.store,
+            policy,
+            keep_aside=self._put,
+            settled=lambda: True,
+            room=lambda: self.room,
+            counts=self.counts,
+            quiet=Quiet(Settings(), self.clock),
+        )
+
+    def _put(self, batches: Any) -> list[Exception | None]:
+        if self.refuses:
+            self.refuses -= 1
+            return [RetryableError("full")]
+        for one in batches:
+            self.store.export(one)
+        return [None]
+
+    def look(self, after_s: float = 32) -> None:
+        self.clock.pass_s(after_s)
+        self.content.look()
+
+    def restart(self) -> None:
+        self.content = self._content(self.policy)
+
+    def listed(self) -> list[str]:
+        return [one.run_id for one in self.runs.runs(RunQuery(limit=0))]
+
+    def aside(self) -> list[str]:
+        return sorted(one.trace_id for one in self.store.quarantine.items("default"))
+
+    def release(self) -> None:
+        kept = self.store.quarantine.get("default", [one.id for one in self.store.quarantine.items("default")])
+        for one in kept:
+            self.store.export(opened(one))
+        self.store.quarantine.remove(kept, "released")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk(**{"llm.input": "quarantine"})
+
+
+def test_a_run_that_lacks_content_is_put_aside_whole_and_one_that_has_it_stays(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.store.export(stored(*a_run(OTHER)))
+
+    desk.look()
+
+    assert desk.listed() == [OTHER]
+    assert desk.aside() == [build.TID] * 3
+    assert {one.reason for one in desk.store.quarantine.items("default")} == {"missing_field:llm.input"}
+    assert desk.counts.snapshot() == {"runreel_quarantined_items{reason=missing_field:llm.input,signal=span}": 3}
+    with pytest.raises(NotFoundError):
+        desk.runs.run("default", build.TID)
+
+
+def test_it_waits_until_the_run_is_over(desk: Desk) -> None:
+    root, *calls = a_run(build.TID, asked=False)
+    desk.store.export(stored(*calls))
+    desk.look()
+    desk.look(300)
+    assert desk.aside() == []  # its root has not come
+
+    desk.store.export(stored(root))
+    desk.look(5)
+    assert desk.aside() == []
+    desk.look(27)
+
+    assert len(desk.aside()) == 3
+
+
+def test_a_run_whose_root_never_comes_is_over_after_a_while(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)[1:]))
+
+    desk.look(602)
+
+    assert len(desk.aside()) == 2
+
+
+def test_content_that_comes_on_a_log_event_or_with_the_span_sent_again_is_no_lack(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.store.export(stored(*a_run(OTHER, asked=False)))
+    desk.clock.pass_s(20)
+    said = build.log(
+        "gen_ai.client.inference.operation.details",
+        "00000000000000b1",
+        attrs={"gen_ai.input.messages": json.dumps([build.msg("user", "hi")])},
+    )
+    desk.store.export(split(decode("logs", build.logs_req(said).SerializeToString(), "protobuf", "default")))
+    desk.store.export(stored(llm("00000000000000b1", OTHER)))
+
+    desk.look()
+
+    assert desk.aside() == []
+    assert sorted(desk.listed()) == sorted([build.TID, OTHER])
+
+
+def test_what_was_released_is_not_put_aside_again_not_even_after_a_restart(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.look()
+    before = len(desk.aside())
+
+    desk.release()
+    desk.look()
+    desk.restart()
+    desk.look()
+
+    assert (before, desk.aside(), desk.listed()) == (3, [], [build.TID])
+    assert [step.kind for step in desk.runs.run("default", build.TID).steps] == ["agent", "llm", "llm"]
+
+
+def test_what_is_dropped_and_sent_again_is_put_aside_again(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.look()
+    desk.store.quarantine.remove(desk.store.quarantine.items("default"), "dropped")
+
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.look()
+
+    assert len(desk.aside()) == 3
+
+
+def test_one_that_was_cut_off_half_way_is_finished_and_nothing_counts_twice(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    # As a crash leaves it: all of it kept aside, nothing of it deleted.
+    whole = desk.runs.whole("default", build.TID)
+    desk.store.export(SplitBatch("default", quarantined=tuple(items(whole, "missing_field:llm.input"))))
+
+    desk.look()
+
+    assert (desk.listed(), len(desk.aside())) == ([], 3)
+    assert desk.counts.snapshot() == {}
+
+
+def test_while_there_is_no_room_it_waits_and_nothing_is_forgotten(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.room = False
+    desk.look(600)
+    desk.look(600)
+    assert (desk.listed(), desk.aside()) == ([build.TID], [])
+
+    desk.room = True
+    desk.look(1)
+
+    assert len(desk.aside()) == 3
+
+
+def test_where_it_cannot_be_kept_aside_now_nothing_is_deleted_and_it_is_tried_again(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.refuses = 1
+
+    with pytest.raises(RetryableError):
+        desk.look()
+    assert desk.listed() == [build.TID]
+    desk.look(1)
+
+    assert (desk.listed(), len(desk.aside())) == ([], 3)
+
+
+def test_a_store_that_is_away_loses_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+
+    def away(batch: SplitBatch) -> None:
+        raise StoreError("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.store, "withdraw", away)
+        with pytest.raises(StoreError):
+            desk.look()
+    desk.look(1)
+
+    assert (desk.listed(), len(desk.aside())) == ([], 3)
+    assert desk.counts.total("runreel_quarantined_items") == 3
+
+
+def test_what_is_flagged_stays_and_is_counted_once_by_service() -> None:
+    desk = Desk(**{"llm.input": "flag"})
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+
+    for _ in range(3):
+        desk.look(400)
+
+    assert (desk.listed(), desk.aside()) == ([build.TID], [])
+    assert desk.counts.snapshot() == {"runreel_unusual_items{service=case,what=missing_field:llm.input}": 1}
+
+
+def test_a_damaged_run_stays_where_it_is(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.store._parts.clear()
+
+    desk.look()
+
+    assert (desk.listed(), desk.aside()) == ([build.TID], [])
+
+
+# --- a collector, with redaction, on a real store ---------------------------------------------------------------------
+
+
+@contextmanager
+def running(home: Path, text: str) -> Iterator[tuple[Running, StoreRuns]]:
+    database = open_database(home)
+    runs = StoreRuns(database, database._blobs, QUICK)
+    chain = Chain(Schema(), Redactor(TenantKey("k1", b"0" * 32)), Split())
+    with collector(home, database, text.replace("schema: ,", POLICY), chain, runs) as started:  # type: ignore[arg-type]
+        yield started, runs
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content, "INTERVAL_S", 0.05)
+    monkeypatch.setattr("runreel.collector.run_list._MARGIN_S", 0.05)
+
+
+def api(at: Running, path: str, body: Any = None) -> Any:
+    sent = None if body is None else json.dumps(body).encode()
+    return ask(f"{at.at.api}/api/v1/{path}", sent, "application/json", authorization=f"Bearer {at.at.token}").json()
+
+
+def runs_of(at: Running) -> list[str]:
+    return [one["run_id"] for one in api(at, "runs")["runs"]]
+
+
+def kept_in(at: Running) -> list[dict[str, Any]]:
+    return list(api(at, "quarantine")["items"])
+
+
+@pytest.mark.parametrize("text", [CONFIG, SPOOLED], ids=["stored first", "spooled"])
+def test_put_aside_shown_released_and_stored_once_by_a_collector(tmp_path: Path, text: str) -> None:
+    with running(tmp_path / "home", text) as (at, runs):
+        for spans in (a_run(build.TID, asked=False), a_run(OTHER)):
+            assert ask(f"{at.http}/v1/traces", build.req(*spans).SerializeToString()).status == 200
+        kept = until(lambda: found if len(found := kept_in(at)) == 3 and runs_of(at) == [OTHER] else None)
+        shown = api(at, f"quarantine/{kept[0]['id']}")
+        answered = api(at, "quarantine/release", {"ids": [one["id"] for one in kept]})
+        until(lambda: sorted(runs_of(at)) == sorted([build.TID, OTHER]))
+        # Once the sentinel, which came after it, is gone, what was released has been looked at and has stayed.
+        last = "2" * 32
+        ask(f"{at.http}/v1/traces", build.req(*a_run(last, asked=False)).SerializeToString())
+        until(lambda: {one["trace_id"] for one in kept_in(at)} == {last} and last not in runs_of(at))
+
+        rows, _ = runs._database.rows("default", [build.TID])
+        spool = at.service.spool
+        ledger = spool.counted()["default"] if spool else {}
+
+    assert answered == {"released": 3, "stay": []}
+    assert shown["spans"][0]["trace_id"] == build.TID
+    assert len(rows) == 3
+    if ledger:
+        counts = {name: ledger[f"{name}_spans"] for name in ("acknowledged", "stored", "withdrawn", "released")}
+        assert counts == {"acknowledged": 9, "stored": 9, "withdrawn": 6, "released": 3}
+
+
+def test_no_planted_value_is_in_any_byte_of_what_was_put_aside(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    plants, requests = garden(40)
+    with running(home, SPOOLED) as (at, _):
+        for request in requests:
+            for signal, body in request.bodies():
+                ask(f"{at.http}/v1/{signal}", body)
+        said = "write to dana.fields@example.com about trains"
+        spans = (build.agent(), llm("00000000000000b1", build.TID, asked=False))
+        spans[1].attributes.append(build.kv("note", said))
+        ask(f"{at.http}/v1/traces", build.req(*spans).SerializeToString())
+        until(lambda: build.TID in {one["trace_id"] for one in kept_in(at)} and build.TID not in runs_of(at))
+
+    assert Scan(plants).found(data for _, data in contents(home)) == set()
+    assert found(home, {"e-mail": b"dana.fields@example.com"}) == {}
+    assert found(home, {"kept": b"about trains"})  # or the scan is blind
