@@ -27,13 +27,27 @@ _LOOKS_TYPED = '{"$'  # quotes inside strings are escaped, so in JSON text this 
 _ESCAPED = re.compile(r"\\(\\|u[0-9a-f]{4})")
 
 # How the encoder ends a float that is whole: 3.0, 1e+16. In a string it may stand as well; then care costs time alone.
-_WHOLE_FLOAT = re.compile(r"[0-9](?:\.0|e\+[0-9]+)(?![0-9.e])")
+_WHOLE_FLOAT = re.compile(rb"[0-9](?:\.0|e\+[0-9]+)(?![0-9.e])")
 
 _SHORT_CHARS = 256  # below it one call of the encoder is cheapest
 _RARE = bytes(sorted({*range(0x20)} - {*b"\n\r\t"}))
 
-_plain = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True).encode
+
+def _encoder(*, sort_keys: bool) -> Callable[[Any], str]:
+    """Return what JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode does. That makes its
+    C part anew at every call: a span has four texts, so it is kept. It looks for no circles: values have none."""
+    write = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+        None, _no_value, json.encoder.encode_basestring, None, ":", ",", sort_keys, False, False
+    )
+    return lambda value: "".join(write(value, 0))
+
+
+def _no_value(obj: object) -> NoReturn:
+    raise TypeError(f"{type(obj).__name__} has no place in JSON")
+
+
+_plain = _encoder(sort_keys=False)
+_sorted = _encoder(sort_keys=True)
 
 
 def dumps(value: Value) -> str:
@@ -58,23 +72,23 @@ def canonical(value: Value) -> bytes:
     """Write a value in canonical form: equal bytes for values equal up to key order and 1.0 = 1, and for no others."""
     if isinstance(value, str) and is_encodable(value):
         return b'"%b"' % escape_text(value)
-    if not isinstance(value, float) and (text := _sorted_plainly(value)) is not None:
-        return text.encode()
+    if not isinstance(value, float) and (data := _sorted_plainly(value)) is not None:
+        return data
     return _sorted(_typed(value, _canonical_float)).encode()
 
 
-def _sorted_plainly(value: Value) -> str | None:
+def _sorted_plainly(value: Value) -> bytes | None:
     """Return the canonical form as the encoder alone writes it; None where something in it may need a typed object, or
     a float another spelling."""
     try:
-        text = _sorted(value)
-    except (TypeError, ValueError):  # bytes; NaN or an infinity
+        data = _sorted(value).encode()
+    except (TypeError, ValueError):  # bytes; NaN or an infinity; a lone surrogate
         return None
-    if _LOOKS_TYPED in text or not is_encodable(text):
+    if _LOOKS_TYPED.encode() in data:
         return None
-    if (".0" in text or "e+" in text) and _WHOLE_FLOAT.search(text):
+    if (b".0" in data or b"e+" in data) and _WHOLE_FLOAT.search(data):
         return None
-    return text
+    return data
 
 
 def make_ref(value: Value) -> Ref:
