@@ -2,6 +2,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runreel.canonical import freeze
 from runreel.semconv.recognise import recognise
@@ -172,3 +174,35 @@ def test_an_event_that_nobody_knows_is_said_on_spans_and_as_a_log_event():
     for name, attributes in (("gen_ai.mood.changed", {}), ("", {"event.name": "gen_ai.mood.changed"})):
         assert list(log_marks(make_log(attributes, event_name=name))) == [UNKNOWN_EVENT]
     assert list(log_marks(make_log({"gen_ai.request.mood": 1}, event_name="app.started"))) == []
+
+
+PIECES = st.sampled_from(
+    [
+        {"role": "user", "parts": [{"type": "text", "content": "hello"}]},
+        {"role": "wizard", "parts": []},
+        {"role": "assistant", "parts": [{"type": "hologram"}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "response": '{"type":"x","role":"y"}'}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "response": {"role": "type", "type": "role"}}]},
+        {"name": '"type"', "role": "user", "parts": [{"type": 5, "content": '"role": "'}]},
+        {"role": "user", "type": None, "parts": None},
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=6), st.lists(PIECES, max_size=3), st.booleans())
+def test_the_marks_of_a_history_do_not_depend_on_what_was_read_of_it_before(history, others, dense):
+    read = {}
+    for messages in (history[:1], history[:2], others, history[:3], history, others + history):
+        text = json.dumps(messages, separators=(",", ":") if dense else None)
+        span = make_span({"gen_ai.operation.name": "chat", "gen_ai.input.messages": text})
+        assert list(marks(span, recognise(span), read)) == list(marks(span, recognise(span)))
+
+
+@given(
+    st.lists(st.sampled_from(['"type"', '"role"', ":", " ", '"', "user", "text", "\\", "[", "{", "}", "]", ",", "x"]))
+)
+def test_nor_do_those_of_any_other_text(tokens):
+    read = {}
+    for size in range(len(tokens) + 1):
+        span = make_span({"gen_ai.operation.name": "chat", "gen_ai.input.messages": "".join(tokens[:size])})
+        assert list(marks(span, recognise(span), read)) == list(marks(span, recognise(span)))

@@ -9,7 +9,7 @@ from typing import Final
 from runreel.processors.external import Fetch, fill_in
 from runreel.processors.required import QUARANTINE, Policies, missing, policy_of
 from runreel.semconv.recognise import recognise
-from runreel.semconv.unusual import log_marks, marks
+from runreel.semconv.unusual import Read, log_marks, marks
 from runreel.values import Facts, LogEvent, RawBatch, Rejection, Span
 
 _TRACE_ID: Final = re.compile(r"(?!0{32})[0-9a-f]{32}")
@@ -37,6 +37,7 @@ class Schema:
         policy = policy_of(self._required, batch.tenant)
         spans: list[Span] = []
         facts: list[Facts] = []
+        read: Read = {}  # of this batch alone: nothing of it is redacted yet
         rejected = list(batch.rejected)
         for span in batch.spans:
             if not (_TRACE_ID.fullmatch(span.key.trace_id) and _SPAN_ID.fullmatch(span.key.span_id)):
@@ -52,15 +53,15 @@ class Schema:
             more = [f"missing_field:{field}" for field in lacking if field != apart]
             # The one that it is kept aside for says so: after redaction it leaves the batch (spool/quarantine.py).
             more += [] if apart is None else [f"{QUARANTINE}missing_field:{apart}"]
-            spans.append(_marked(span, known, more))
+            spans.append(_marked(span, known, more, read))
             facts.append(known)
         logs = tuple(map(_marked_log, batch.logs))
         return replace(batch, spans=tuple(spans), logs=logs, facts=tuple(facts), rejected=tuple(rejected))
 
 
-def _marked(span: Span, facts: Facts, more: Sequence[str]) -> Span:
+def _marked(span: Span, facts: Facts, more: Sequence[str], read: Read) -> Span:
     """Mark what is out of the ordinary, so that it is counted and can be looked for."""
-    new = [mark for mark in (*_odd_time(span), *marks(span, facts), *more) if mark not in span.marks]
+    new = [mark for mark in (*_odd_time(span), *marks(span, facts, read), *more) if mark not in span.marks]
     return replace(span, marks=(*span.marks, *new)) if new else span
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from runreel.semconv.content import tool_arguments, understand
+from runreel.semconv.names import names_of
 from runreel.semconv.registry import FieldType
 from runreel.semconv.view import ABSENT, Found, View, best
 from runreel.values import Kind, Value
@@ -142,13 +143,8 @@ def _elsewhere(view: View, key: str, place: Value) -> str:
 def locate_source(view: View, source: Source) -> tuple[str, tuple[str, ...]] | None:
     """Return where a content field sits, without reading it: (layer, keys)."""
     for layer, attributes in view.layers:
-        hits = tuple(
-            [
-                key
-                for key in source.keys
-                if key in attributes or (key.endswith(".*") and any(name.startswith(key[:-1]) for name in attributes))
-            ]
-        )
+        names = view.names if attributes is view.span.attributes else names_of(attributes)
+        hits = [key for key in source.keys if key in attributes or (key.endswith(".*") and names.begin(key[:-1]))]
         if hits:
-            return layer, hits
+            return layer, tuple(hits)
     return None

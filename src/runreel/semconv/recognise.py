@@ -1,6 +1,6 @@
 """Takes the cheap facts out of one span when it arrives: no content is parsed here."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from runreel.semconv import keys
 from runreel.semconv.dialect import Dialect, locate_source
@@ -25,7 +25,7 @@ def recognise(span: Span) -> Facts:
         value = scalar(view, dialect, name, "text")
         return value if isinstance(value, str) else ""
 
-    pointers = dict(_pointers(view, dialect, kind))
+    pointers = _pointers(view, dialect, kind)
     model = find("llm.model") or find("llm.model_requested") if kind == "llm" else ""
     agent = find("run.agent_id") or _resource_text(span, "service.name")
     return Facts(
@@ -64,7 +64,14 @@ def _tokens(view: View, dialect: Dialect, kind: str, name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _pointers(view: View, dialect: Dialect, kind: str) -> Iterator[tuple[str, Pointer]]:
+def _pointers(view: View, dialect: Dialect, kind: str) -> Mapping[str, Pointer]:
+    def find() -> Mapping[str, Pointer]:
+        return dict(_located(view, dialect, kind))
+
+    return view.names.once((dialect.name, kind), find) if len(view.layers) == 1 else find()
+
+
+def _located(view: View, dialect: Dialect, kind: str) -> Iterator[tuple[str, Pointer]]:
     for name in _CONTENT:
         for one in chain(dialect):
             content = one.contents.get(f"{kind}.{name}")
@@ -74,7 +81,7 @@ def _pointers(view: View, dialect: Dialect, kind: str) -> Iterator[tuple[str, Po
                 break
 
 
-def _gaps(view: View, kind: str, pointers: dict[str, Pointer]) -> Iterator[Gap]:
+def _gaps(view: View, kind: str, pointers: Mapping[str, Pointer]) -> Iterator[Gap]:
     """Yield what is plainly wrong already: left out by the sender, withheld, cut. The verdict on the run says more."""
     dropped = view.span.dropped.attributes
     if dropped:

@@ -12,6 +12,7 @@ from typing import Final
 from runreel.semconv.conventions import CONTENT, EVENTS, PARTS, ROLES, known_key, newer
 from runreel.semconv.dialects import STANDARD
 from runreel.semconv.dialects.otel import OPERATIONS, TELLING
+from runreel.semconv.names import names_of
 from runreel.semconv.view import DETAILS_EVENT, View, event_name, says_truncated
 from runreel.values import Facts, LogEvent, Span, Value
 
@@ -51,15 +52,21 @@ _SCOPE_WORDS: Final = re.compile(
     r"llama_?index|llms?|mistral(?:ai)?|ollama|openai|vertexai)(?![a-z])",
     re.IGNORECASE,
 )
+_CUT: Final = (".truncated", "_truncated")
 _KEY_PARTS: Final = re.compile(r"[.:/]")
 # Finds the types and roles that a text may hold, those in arguments and results too: most texts need no more.
 _SAID: Final = re.compile(r'"(type|role)"\s*:\s*"([^"\\]{1,80})')
+_WORD_CHARS: Final = len('"type"')
 _KNOWN: Final = frozenset({*(("type", part) for part in PARTS), *(("role", role) for role in ROLES)})
 
 
-def marks(span: Span, facts: Facts) -> Iterator[str]:
+Read = dict[tuple[str, str], str]
+"""By trace and attribute: how the text began that stood there last, up to where all types and roles in it are known."""
+
+
+def marks(span: Span, facts: Facts, read: Read | None = None) -> Iterator[str]:
     """Yield the marks of a span, by its facts where they know. Cheap: content is parsed only where a type or a role
-    that is not known stands somewhere in it."""
+    that is not known stands somewhere in it; `read` is what was read of the spans before, of the same batch."""
     if facts.dialect == _STRUCTURAL and _looks_like_genai(span):
         yield UNKNOWN_DIALECT
     if (facts.kind == "other" or facts.kind_source in TELLING) and unknown_operation(View(span)):
@@ -69,7 +76,7 @@ def marks(span: Span, facts: Facts) -> Iterator[str]:
     if facts.dialect == STANDARD.name and said is not None and said != facts.kind:
         yield KIND_MISMATCH
     details = [event.attributes for event in span.events if event.name == DETAILS_EVENT]
-    yield from _news(span.attributes, *details)
+    yield from _news(span.attributes, *details, trace_id=span.key.trace_id, read=read)
     if any(_unknown_event(event.name) for event in span.events):
         yield UNKNOWN_EVENT
     if facts.dialect != _STRUCTURAL and newer(span.scope.schema_url):
@@ -126,28 +133,50 @@ def _unknown_event(name: str) -> bool:
     return name.startswith("gen_ai.") and name not in EVENTS
 
 
-def _news(*layers: Mapping[str, Value]) -> Iterator[str]:
-    if any(not known_key(key) for attributes in layers for key in attributes):
+def _news(*layers: Mapping[str, Value], trace_id: str = "", read: Read | None = None) -> Iterator[str]:
+    if any(map(_unknown_key, layers)):
         yield UNKNOWN_KEY
-    strangers = [one for attributes in layers for one in _strangers(attributes)]
+    strangers = [one for attributes in layers for one in _strangers(attributes, trace_id, read)]
     if any(part for part, _ in strangers):
         yield UNKNOWN_PART
     if any(role for _, role in strangers):
         yield UNKNOWN_ROLE
 
 
-def _strangers(attributes: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+def _unknown_key(attributes: Mapping[str, Value]) -> bool:
+    return names_of(attributes).once(known_key, lambda: not all(map(known_key, attributes)))
+
+
+def _strangers(
+    attributes: Mapping[str, Value], trace_id: str = "", read: Read | None = None
+) -> Iterator[tuple[str, str]]:
     """Yield (type of a part, "") and ("", role) of what is not known here in the conventions' content attributes."""
     for key in CONTENT:
         value: object = attributes.get(key)
         if isinstance(value, str):
-            if _KNOWN.issuperset(_SAID.findall(value)):
+            if _all_known(value, (trace_id, key), {} if read is None else read):
                 continue
             try:
                 value = json.loads(value)
             except (ValueError, RecursionError):
                 continue
         yield from _in_messages(value)
+
+
+def _all_known(text: str, place: tuple[str, str], read: Read) -> bool:
+    """Say whether every type and role in a text is known, as far as its JSON is valid.
+
+    An agent sends its history again with each step. What follows the last `"type"` or `"role"` does not change what
+    was found before it, so the next text that starts so is read from there.
+    """
+    before = read.get(place, "")
+    start = len(before) - _WORD_CHARS if before and text.startswith(before) else 0
+    found = _SAID.findall(text, start)
+    if not _KNOWN.issuperset(found):
+        return False
+    if found:
+        read[place] = text[: text.rfind(f'"{found[-1][0]}"') + _WORD_CHARS]
+    return True
 
 
 def _in_messages(value: object) -> Iterator[tuple[str, str]]:
@@ -171,7 +200,11 @@ def _in_parts(value: object) -> Iterator[tuple[str, str]]:
 
 
 def _said_cut(span: Span) -> bool:
-    return any(
-        value is True if key.endswith((".truncated", "_truncated")) else says_truncated(value)
-        for key, value in span.attributes.items()
-    )
+    said = names_of(span.attributes).once(_said_cut, lambda: [key for key in span.attributes if key.endswith(_CUT)])
+    for key, value in span.attributes.items():
+        if key in said:
+            if value is True:
+                return True
+        elif isinstance(value, str) and says_truncated(value):
+            return True
+    return False

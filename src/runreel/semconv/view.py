@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from runreel.canonical import freeze, parse_json
+from runreel.semconv.names import Names, names_of
 from runreel.values import LogEvent, RefState, Span, Value
 
 DETAILS_EVENT: Final = "gen_ai.client.inference.operation.details"
@@ -80,7 +81,7 @@ class Memo:
 class View:
     """A span with the log events that belong to it. Span attributes come first, then its content events, then logs."""
 
-    __slots__ = ("layers", "logs", "memo", "span")
+    __slots__ = ("_names", "layers", "logs", "memo", "span")
 
     def __init__(self, span: Span, logs: Sequence[LogEvent] = (), memo: Memo | None = None) -> None:
         self.span = span
@@ -90,6 +91,14 @@ class View:
         layers += [("events", event.attributes) for event in span.events if event.name == DETAILS_EVENT]
         layers += [("logs", log.attributes) for log in logs if event_name(log) == DETAILS_EVENT]
         self.layers = layers
+        self._names: Names | None = None
+
+    @property
+    def names(self) -> Names:
+        """The names of the span's attributes."""
+        if self._names is None:
+            self._names = names_of(self.span.attributes)
+        return self._names
 
     def locate(self, keys: Sequence[str]) -> Iterator[tuple[str, str, Value]]:
         """Yield (source, key, value) of every place that holds one of the keys, by layer, then in the keys' order."""
@@ -101,9 +110,11 @@ class View:
 
     def get(self, *keys: str) -> Value:
         """Return the first value that says something: `None`, "", "None" and empty collections do not. 0 does."""
-        for _, _, value in self.locate(keys):
-            if not nothing(value):
-                return value
+        for _, attributes in self.layers:
+            for key in keys:
+                value = attributes.get(key)
+                if value is not None and not nothing(value):
+                    return value
         return None
 
     def text(self, *keys: str) -> str:
@@ -152,6 +163,9 @@ def unfinished(text: str) -> bool:
 
 def says_truncated(value: Value) -> bool:
     """Say whether a text ends with a remark that it was cut."""
-    if not isinstance(value, str) or "truncated" not in value[-_TAIL_CHARS:].lower():
+    # Every attribute of every span is asked, so what is cheapest to see comes first: how such a remark ends.
+    if not isinstance(value, str) or not ((end := value[-1:]) in "])>" or end.isspace()):
+        return False
+    if "truncated" not in value[-_TAIL_CHARS:].lower():
         return False
     return _CUT_TAIL.search(value, max(0, len(value) - _TAIL_CHARS)) is not None

@@ -20,7 +20,7 @@ _WORKFLOW: Final = "workflow.id"
 def _claims(view: View) -> bool:
     if view.span.scope.name.startswith(_SCOPE) or view.span.attributes.get("gen_ai.provider.name") == _NAME:
         return True
-    return any(key.startswith(("executor.", "edge_group.")) for key in view.span.attributes)
+    return view.names.begin(("executor.", "edge_group."))
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:

@@ -37,7 +37,7 @@ _NOTHING: Final = (None, "null", "{}")
 
 def _claims(view: View) -> bool:
     scope = view.span.scope.name
-    return scope in ("crewai", _VENDOR) or any(key.startswith("crewai.") for key in view.span.attributes)
+    return scope in ("crewai", _VENDOR) or view.names.begin("crewai.")
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:

@@ -36,7 +36,7 @@ _RENAMED: Final[Mapping[str, str]] = {
 
 
 def _claims(view: View) -> bool:
-    return view.span.scope.name == "genkit-tracer" or any(key.startswith("genkit:") for key in view.span.attributes)
+    return view.span.scope.name == "genkit-tracer" or view.names.begin("genkit:")
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:

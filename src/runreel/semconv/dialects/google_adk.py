@@ -45,7 +45,7 @@ _NOT_PARAMS: Final = frozenset({"system_instruction", "tools", "http_options", "
 
 def _claims(view: View) -> bool:
     scope = view.span.scope.name
-    return scope == "gcp.vertex.agent" or any(key.startswith(_OWN) for key in view.span.attributes)
+    return scope == "gcp.vertex.agent" or view.names.begin(_OWN)
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:

@@ -20,13 +20,13 @@ _KEYS: Final = ("hidden_params", "gen_ai.cost.", "llm.openai.messages")
 
 
 def _claims(view: View) -> bool:
-    return view.span.scope.name == SCOPE or any(key.startswith(_KEYS) for key in view.span.attributes)
+    return view.span.scope.name == SCOPE or view.names.begin(_KEYS)
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:
     """Only the request span is a model call; the spans of the raw request, the proxy and its services are structure."""
     if view.span.name in ("litellm_request", "Received Proxy Server Request") or view.text("gen_ai.request.model"):
-        told = any(key.startswith(("gen_ai.request.model", "gen_ai.prompt")) for key in view.span.attributes)
+        told = view.names.begin(("gen_ai.request.model", "gen_ai.prompt"))
         return ("llm", "gen_ai.request.model") if told else None
     return None
 

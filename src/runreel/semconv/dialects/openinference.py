@@ -36,7 +36,7 @@ _NOT_PARAMS: Final = frozenset({"model", "model_name", "_type", "messages", "inp
 def _claims(view: View) -> bool:
     if KIND_KEY in view.span.attributes or view.span.scope.name.startswith("openinference."):
         return True
-    return any(key.startswith((_IN, _OUT, "llm.invocation_parameters")) for key in view.span.attributes)
+    return view.names.begin((_IN, _OUT, "llm.invocation_parameters"))
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:
@@ -47,7 +47,7 @@ def _kind(view: View) -> tuple[Kind, str] | None:
         return _KINDS[named], KIND_KEY
     # The kind is set first, so it is the first to go when the sender's attribute limit is reached.
     for prefix in (_IN, _OUT, "llm.model_name", "llm.invocation_parameters", "llm.token_count"):
-        if any(key.startswith(prefix) for key in view.span.attributes):
+        if view.names.begin(prefix):
             return "llm", prefix
     return None
 

@@ -43,13 +43,13 @@ _RESULT_EVENT: Final = "db.query.result"
 
 
 def _claims(view: View) -> bool:
-    scope, attributes = view.span.scope, view.span.attributes
+    scope = view.span.scope
     if scope.name.startswith(_OTHERS):
         return False
-    if any(key.startswith(_KEYS) for key in attributes):
+    if view.names.begin(_KEYS):
         return True
     ours = not scope.schema_url and _SCOPE.fullmatch(scope.name) is not None
-    return ours and any(key.startswith(("gen_ai.", "llm.", "traceloop.", "mcp.", "db.")) for key in attributes)
+    return ours and view.names.begin(("gen_ai.", "llm.", "traceloop.", "mcp.", "db."))
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:
@@ -69,7 +69,7 @@ def _kind(view: View) -> tuple[Kind, str] | None:
         return _REQUESTS[request], "llm.request.type"
     if any(event.name == _RESULT_EVENT for event in view.span.events) or "db.vector.query.top_k" in attributes:
         return "retrieval", _RESULT_EVENT
-    if any(key.startswith(_INDEXED) for key in attributes):
+    if view.names.begin(_INDEXED):
         return "llm", "gen_ai.prompt.*"
     return None
 

@@ -70,7 +70,7 @@ _CALLS_FIRST: Final = ("opentelemetry.instrumentation.genai.openai", "openteleme
 def _claims(view: View) -> bool:
     if view.span.scope.name.startswith("opentelemetry.instrumentation.genai."):
         return True
-    return any(key.startswith(("gen_ai.", "mcp.")) for key in view.span.attributes)
+    return view.names.begin(("gen_ai.", "mcp."))
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:

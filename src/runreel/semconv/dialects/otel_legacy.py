@@ -33,7 +33,7 @@ def _claims(view: View) -> bool:
     scope = view.span.scope.name
     if "gen_ai.system" in attributes:
         return not scope.startswith("opentelemetry.instrumentation.genai.")
-    return scope.startswith(_SCOPES) and any(key.startswith("gen_ai.") for key in attributes)
+    return scope.startswith(_SCOPES) and view.names.begin("gen_ai.")
 
 
 def _reader(view: View) -> ReadBody:

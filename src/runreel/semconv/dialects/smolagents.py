@@ -20,9 +20,8 @@ _ROLES: Final[Mapping[str, str]] = {"tool-call": "assistant", "tool-response": "
 
 
 def _claims(view: View) -> bool:
-    return view.span.scope.name.startswith("openinference.instrumentation.smolagents") or any(
-        key.startswith("smolagents.") for key in view.span.attributes
-    )
+    ours = view.span.scope.name.startswith("openinference.instrumentation.smolagents")
+    return ours or view.names.begin("smolagents.")
 
 
 def _kind(view: View) -> tuple[Kind, str] | None:
