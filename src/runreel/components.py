@@ -15,6 +15,7 @@ from runreel.exporters.files import FileBlobs
 from runreel.exporters.memory import Memory
 from runreel.exporters.vault import FILE as VAULT_FILE
 from runreel.exporters.vault import Vault
+from runreel.runs import discovery
 from runreel.runs.load import StoreRuns
 from runreel.runs.places import BLOBS_FOLDER, Place, remote_runs, running
 from runreel.runs.sending import Sender
@@ -166,7 +167,7 @@ def open_intake(
     where = as_place(place)
     asked = running(where, say=say)
     if asked is not None:
-        return Sender(asked, lost)
+        return Sender(asked, lost, where.collector.token_by if where.collector else discovery.FILE)
     return _Here(where)
 
 

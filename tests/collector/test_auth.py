@@ -12,9 +12,11 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 
 import otlp_build as build
 from collector_kit import CONFIG, Running, Store, ask, collector
+from e2e_kit import CAPTURES, runreel
 from runreel.collector.auth import BearerTokens
 from runreel.collector.settings import BearerTokenAuthConfig
 from runreel.errors import StoreError
+from serve_kit import serve
 
 TOKEN = "correct-horse-battery-staple"
 BODY = build.req(build.agent()).SerializeToString()
@@ -47,7 +49,7 @@ def test_nobody_is_let_in_without_the_token(tmp_path: Path, header: str) -> None
     with collector(tmp_path, store, PROTECTED) as running:
         given = {"authorization": header} if header else {}
         over_http = ask(
-            f"{running.http}/v1/traces",
+            f"{running.service.otlp_http}/v1/traces",
             BODY,
             **{name: value.encode().decode("latin-1") for name, value in given.items()},
         )
@@ -63,8 +65,9 @@ def test_nobody_is_let_in_without_the_token(tmp_path: Path, header: str) -> None
 
 def test_who_brings_the_token_is_let_in(tmp_path: Path) -> None:
     with collector(tmp_path, Store(), PROTECTED) as running:
-        assert ask(f"{running.http}/v1/traces", BODY, authorization=f"Bearer {TOKEN}").status == 200
-        assert ask(f"{running.http}/v1/traces", BODY, authorization=f"bearer  {TOKEN} ").status == 200
+        http = running.service.otlp_http
+        assert ask(f"{http}/v1/traces", BODY, authorization=f"Bearer {TOKEN}").status == 200
+        assert ask(f"{http}/v1/traces", BODY, authorization=f"bearer  {TOKEN} ").status == 200
         assert over_grpc(running, authorization=f"Bearer {TOKEN}") == "OK"
 
 
@@ -72,7 +75,7 @@ def test_real_exporters_bring_it_as_their_headers_say(tmp_path: Path, monkeypatc
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"authorization=Bearer%20{TOKEN}")
     store = Store()
     with collector(tmp_path, store, PROTECTED) as running:
-        exporters = [HttpExporter(f"{running.http}/v1/traces"), GrpcExporter(running.grpc, insecure=True)]
+        exporters = [HttpExporter(f"{running.service.otlp_http}/v1/traces"), GrpcExporter(running.grpc, insecure=True)]
         for exporter in exporters:
             tracer = TracerProvider().get_tracer("test")
             span = tracer.start_span("chat m")
@@ -80,6 +83,36 @@ def test_real_exporters_bring_it_as_their_headers_say(tmp_path: Path, monkeypatc
             assert exporter.export([span]) is SpanExportResult.SUCCESS  # type: ignore[list-item]
             exporter.shutdown()
     assert len(store.spans) == 2
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["of this folder", "named"])
+def test_a_command_imports_and_lists_with_the_token_that_reads_runs_and_the_receivers_is_another(
+    tmp_path: Path, named: bool
+) -> None:
+    with serve(tmp_path / "home", PROTECTED) as serving:
+        env = {"RUNREEL_COLLECTOR": serving.at.api, "RUNREEL_TOKEN": serving.at.token} if named else {}
+        home = tmp_path / ("none" if named else "home")
+        capture = CAPTURES / "otel-genai-openai" / "content-off"
+
+        imported = runreel(home, "runs", "import", capture, "--json", env=env).json()
+
+        listed = runreel(home, "runs", "ls", "--json", env=env).json()
+        http = serving.ready.partition(" http ")[2].partition(" ")[0]
+        refused = ask(f"{http}/v1/traces", BODY, authorization=f"Bearer {serving.at.token}")
+        theirs = ask(f"{serving.at.api}/v1/traces", BODY, authorization=f"Bearer {TOKEN}")
+    assert (imported["failed"], len(listed)) == ([], 1)
+    assert (refused.status, theirs.status) == (401, 401)
+
+
+def test_a_command_without_a_token_is_told_what_to_set(tmp_path: Path) -> None:
+    with serve(tmp_path / "home", PROTECTED) as serving:
+        words = ("runs", "import", CAPTURES / "otel-genai-openai" / "content-off", "--collector", serving.at.api)
+        without = runreel(tmp_path / "none", *words, code=64)
+        wrong = runreel(tmp_path / "none", *words, env={"RUNREEL_TOKEN": TOKEN}, code=1)
+
+    assert "RUNREEL_TOKEN" in without.err
+    assert "RUNREEL_TOKEN" in wrong.err
+    assert TOKEN not in without.err + wrong.err
 
 
 # --- the tokens ---

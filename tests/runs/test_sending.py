@@ -76,6 +76,17 @@ def collecting() -> Iterator[Callable[[Answer], Collecting]]:
         one.server.server_close()
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_receiver_that_refuses_the_token_is_said_with_where_it_comes_from(collecting, status: int) -> None:
+    url = collecting(lambda *_: (status, {})).url
+    sender = Sender(Collector(1, "now", None, url, url, "a-secret"), print, "RUNREEL_TOKEN")
+
+    with pytest.raises(StoreError, match=f"token from RUNREEL_TOKEN .{status}.*read API") as caught:
+        sender.take(batch())
+
+    assert "a-secret" not in str(caught.value)
+
+
 def batch(*more: build.Span, count: int = 1, size: int = 1) -> RawBatch:
     tools = [build.tool(f"{one + 1:016x}", build.ROOT, "t", {"n": one}, "x" * size) for one in range(count)]
     return otlp.decode("traces", build.req(*tools, *more).SerializeToString(), "protobuf", "default")

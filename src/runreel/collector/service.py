@@ -159,7 +159,6 @@ class Service:
             pid=os.getpid(),
             started_at=datetime.now(UTC).isoformat(timespec="seconds"),
             otlp_grpc=receivers.get("grpc"),
-            # Commands of this machine bring a token instead of a certificate.
             otlp_http=api if reading.otlp else self.otlp_http,
             api=api,
             token=token,
@@ -342,7 +341,9 @@ class Service:
                 app = OtlpHttp(intake, http.max_request_body_size, self._tokens(http.auth))
                 certificate = self._certificates[f"receivers::{receiver_id}::protocols::http"]
                 web = await self._serve(app, taken[receiver_id], certificate)
-                if (certificate is not None or _READ_API_TLS in taken) and "http" not in addresses:
+                # What the receiver wants of its clients, commands need not have: they bring the read API's token.
+                guarded = certificate is not None or http.auth is not None or _READ_API_TLS in taken
+                if guarded and "http" not in addresses:
                     reading.otlp = OtlpHttp(intake, http.max_request_body_size)
                 scheme = "https" if certificate else "http"
                 addresses.setdefault("http", f"{scheme}://{ports.address(taken[receiver_id])}")

@@ -25,9 +25,10 @@ class Sender:
     Args:
         collector: Where to. Raises StoreError where it takes no OTLP over HTTP.
         lost: Told of each record that is too large by itself.
+        token_by: Where the token comes from, for what is said.
     """
 
-    def __init__(self, collector: Collector, lost: Callable[[str], object]) -> None:
+    def __init__(self, collector: Collector, lost: Callable[[str], object], token_by: str = discovery.FILE) -> None:
         if collector.otlp_http is None:
             raise StoreError(
                 f"the collector at {collector.api} has no OTLP/HTTP receiver, and holds the store: "
@@ -35,6 +36,7 @@ class Sender:
             )
         self._endpoint, self._token = collector.otlp_http, collector.token
         self._lost = lost
+        self._token_by = token_by
 
     def take(self, batch: RawBatch) -> None:
         """Send a batch, acknowledged on return. Raises StoreError."""
@@ -58,6 +60,12 @@ class Sender:
             self._lost(
                 f"{_name(items[0])}: {len(body)} bytes are more than the collector takes; raise its "
                 "max_request_body_size, or stop it and import again"
+            )
+        elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            raise StoreError(
+                f"what takes OTLP at {url} refuses the token from {self._token_by} ({status}). If that is a receiver "
+                "with tokens of its own, have its proxy pass /v1 on to the collector's read API, which takes OTLP with the "
+                "token that reads runs; or put a token that both take into RUNREEL_TOKEN"
             )
         elif status != HTTPStatus.OK:
             raise StoreError(f"the collector answered {status} to {url}: see its log; what came before is stored")
