@@ -37,8 +37,10 @@ def test_any_json_is_taken_apart_into_its_strings(value: object, escaped: bool, 
     found = tokens(text)
 
     assert found is not None
-    read = [decode(text, token.start, token.end) for token in found if token.kind in ("key", "string")]
+    strung = [token for token in found if token.kind in ("key", "string")]
+    read = [decode(text, token.start, token.end) for token in strung]
     assert read == strings(value)
+    assert all(token.decoded in (None, text) for token, text in zip(strung, read, strict=True))
 
 
 @given(st.text(st.characters(), max_size=30), st.booleans())
@@ -49,6 +51,15 @@ def test_offsets_of_a_decoded_literal_lead_to_where_it_is_written(plain: str, es
     for index in range(len(plain)):
         written = text[offsets.written(index) : offsets.written(index + 1)]
         assert json.loads(f'"{written}"') == plain[index]
+
+
+@given(st.text('ab\\\n"/u', max_size=60), st.data())
+def test_offsets_may_be_asked_for_in_any_order(plain: str, data: st.DataObject) -> None:
+    text = json.dumps(plain)
+    offsets = Offsets(text, 1, len(text) - 1)
+
+    for index in data.draw(st.lists(st.integers(0, len(plain)), max_size=6)):
+        assert offsets.written(index) == len(json.dumps(plain[:index])) - 1
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Replacements in a text, and how they travel out through the layers that a text is wrapped in."""
 
-import json
 from collections.abc import Sequence
+from json.encoder import encode_basestring
 from typing import NamedTuple
 
 
@@ -30,4 +30,4 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
 
 def json_escaped(text: str) -> str:
     """Return a replacement as it must be written inside a JSON string."""
-    return json.dumps(text, ensure_ascii=False)[1:-1]
+    return encode_basestring(text)[1:-1]

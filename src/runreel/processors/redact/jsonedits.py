@@ -104,10 +104,10 @@ class Document:
         self._look_back(start)
         number = 0
         while (token := found[number]).kind != "end":
-            kind, first, last, _ = token
+            kind, first, last, _, decoded = token
             if kind == "key":
                 self._groups.end_list()
-                decoded = jsontext.decode(text, first, last)
+                decoded = decoded if decoded is not None else jsontext.decode(text, first, last)
                 if decoded is None:
                     return None
                 above = _name(decoded)
@@ -143,7 +143,7 @@ class Document:
     def _string(self, number: int, token: Token, above: _Name) -> bool:
         """Judge one string, or leave it to be judged with the other short ones. False where it is not JSON's."""
         text = self._text
-        decoded = jsontext.decode(text, token.start, token.end)
+        decoded = token.decoded if token.decoded is not None else jsontext.decode(text, token.start, token.end)
         if decoded is None:
             return False
         gap = token.gap

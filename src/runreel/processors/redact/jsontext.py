@@ -8,7 +8,6 @@ every change stays inside a token, and what parsed before parses afterwards.
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import accumulate
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import NamedTuple
 
@@ -29,12 +28,14 @@ SCHEMA_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "ob
 
 
 class Token(NamedTuple):
-    """One key, string or number: text[start:end], for strings without the quotes. `gap` is what stands before it."""
+    """One key, string or number: text[start:end], for strings without the quotes. `gap` is what stands before it;
+    `decoded` what a string with escapes stands for, None for any other."""
 
     kind: str
     start: int
     end: int
     gap: str
+    decoded: str | None = None
 
 
 def looks_like_json(text: str) -> bool:
@@ -63,29 +64,32 @@ def tokens(text: str, at: int = 0) -> list[Token] | None:
             return None  # two values with nothing between them: `[202 555 0143]` is no JSON
         after_key = group == _COLON
         if group == _ESCAPED:
-            start, at = end, _string_end(text, end)
+            start = end
+            decoded, at = _string(text, start)
             if at < 0:
                 return None
             end = at - 1
             colon = _BEFORE_COLON.match(text, at)
             if colon is not None:
                 after_key, at = True, colon.end()
-            add(new(Token, ("key" if after_key else "string", start, end, gap)))
+            add(new(Token, ("key" if after_key else "string", start, end, gap, decoded)))
         elif group == _NUMBER:
-            add(new(Token, ("number", end - len(token[_NUMBER]), end, gap)))
+            add(new(Token, ("number", end - len(token[_NUMBER]), end, gap, None)))
         else:
             start, end = token.span(_QUOTE)
-            add(new(Token, ("key" if after_key else "string", start + 1, end - 1, gap)))
+            add(new(Token, ("key" if after_key else "string", start + 1, end - 1, gap, None)))
     return None
 
 
-def _string_end(text: str, start: int) -> int:
-    """Return the place behind the closing quote of a string that starts at `start`; -1 where there is none."""
+def _string(text: str, start: int) -> tuple[str | None, int]:
+    """Return what a string that starts at `start` stands for, None where it holds an escape that JSON does not have;
+    and the place behind its closing quote, -1 where there is none."""
     try:
-        return int(scanstring(text, start, False)[1])  # five times quicker than the pattern
+        decoded, end = scanstring(text, start, False)  # five times quicker than the pattern
     except JSONDecodeError:
-        match = _STRING.match(text, start - 1)  # an escape that is none of JSON's
-        return match.end() if match else -1
+        match = _STRING.match(text, start - 1)
+        return None, match.end() if match else -1
+    return decoded, end
 
 
 def settled(text: str, string: Token) -> int | None:
@@ -109,21 +113,31 @@ def decode(text: str, start: int, end: int) -> str | None:
 
 
 class Offsets:
-    """Maps offsets of a decoded literal to offsets of the text that it is written in."""
+    """Maps offsets of a decoded literal to offsets of the text that it is written in. Quickest in ascending order."""
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self._start = start
-        # An escaped backslash counts as any other escape of two characters; then each backslash left starts one.
-        parts = text[start:end].replace("\\\\", "\\/").split("\\")
-        self._more: Sequence[int]
-        if text.find("\\u", start, end) < 0:
-            self._places, self._more = list(accumulate(map(len, parts[:-1]))), range(len(parts))
-        else:
-            self._places, self._more = _escapes(parts)
+        self._table: tuple[list[int], list[int]] | None = None
+        self._text, self._shift = text, start
+        self._offset = self._place = 0  # how far one has come, decoded and written
+        if text.find("\\\\", start, end) >= 0:
+            # An escaped backslash counts as any other escape of two characters; then each backslash left starts one.
+            self._text, self._shift = text[start:end].replace("\\\\", "\\/"), 0
+        if text.find("\\u", start, end) >= 0:
+            self._table = _escapes(self._text[self._shift : self._shift + end - start].split("\\"))
 
     def written(self, offset: int) -> int:
         """Return where the character at a decoded offset starts in the text."""
-        return self._start + offset + self._more[bisect_left(self._places, offset)]
+        if self._table is not None:
+            places, more = self._table
+            return self._start + offset + more[bisect_left(places, offset)]
+        if offset < self._offset:
+            self._offset = self._place = 0
+        seen, place = self._place, self._place + offset - self._offset
+        while escapes := self._text.count("\\", self._shift + seen, self._shift + place):  # each moves it one on
+            seen, place = place, place + escapes
+        self._offset, self._place = offset, place
+        return self._start + place
 
 
 def _escapes(parts: Sequence[str]) -> tuple[list[int], list[int]]:
