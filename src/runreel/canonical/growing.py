@@ -69,14 +69,15 @@ class Memo:
         fitting = (prefix for prefix in known if text.startswith(prefix.text))
         return max(fitting, key=lambda prefix: len(prefix.text), default=_NOTHING)
 
-    def put(self, prefix: Prefix) -> None:
-        """Remember a prefix in the place of those that it continues."""
+    def put(self, prefix: Prefix, before: Prefix) -> None:
+        """Remember a prefix in the place of those that it continues, of which `before` is known to be one."""
         if not _KEY_CHARS <= len(prefix.text) <= self._limit:
             return
         key = prefix.text[:_KEY_CHARS]
         with self._lock:
             known = self._prefixes.pop(key, [])
-            kept = [one for one in known if not prefix.text.startswith(one.text)][: _MOST_PER_KEY - 1]
+            kept = [one for one in known if one is not before and not prefix.text.startswith(one.text)]
+            kept = kept[: _MOST_PER_KEY - 1]
             self._held += _chars([prefix, *kept]) - _chars(known)
             self._prefixes[key] = [prefix, *kept]
             while self._held > self._limit:

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from runreel.canonical.literals import STYLES, match_literal, scan, scan_literal, style_of
+from runreel.canonical.literals import STYLES, match_literal, scan_literal, style_of
 from runreel.errors import CorruptError
 from runreel.values import Ref, Value
 
@@ -115,20 +115,16 @@ def is_document(text: str) -> bool:
     return _JSON_START.match(text) is not None
 
 
-def is_json_like(text: str) -> bool:
-    """Say whether a heavy string is split inside: a document, or one literal."""
-    return is_document(text) or _is_one_literal(text)
-
-
-def _is_one_literal(text: str) -> bool:
+def _one_literal(text: str) -> tuple[int, str, bool, int] | None:
+    """Return the literal that a text is, but for blanks around it: start, content, whether it is valid, end. None for any
+    other text."""
     start = len(text) - len(text.lstrip())
     if not text.startswith('"', start) or not text.rstrip().endswith('"'):
-        return False
-    try:
-        end = scan(text, start + 1, True)[1]
-    except ValueError:  # no valid one; it may be one all the same
-        return _JSON_STRING.match(text) is not None
-    return not text[end:].strip()
+        return None
+    content, valid, end = scan_literal(text, start)
+    if valid:
+        return None if text[end:].strip() else (start, content, valid, end)
+    return (start, content, valid, end) if _JSON_STRING.match(text) else None
 
 
 def sniff_media_type(data: bytes) -> str | None:
@@ -179,7 +175,7 @@ class Splitter:
         if binary is not None:
             style, prefix, data, media_type = binary
             return f"b{style}:{self._part(data, media_type)}:{prefix}"
-        template = self._template(text) if is_json_like(text) else None
+        template = self._template(text)
         if template is None:
             return f"p:{self._part(_to_bytes(text), TEXT)}"
         # Inside a payload, a large template is most likely sent again with the next step: it is shared as well.
@@ -188,9 +184,19 @@ class Splitter:
         return template_marker(template)[1:]
 
     def _template(self, text: str) -> str | None:
-        """Replace the heavy literals of a JSON text; None where it has none."""
-        done, template = self.replace(text, 0)
-        return template + escape_template(text[done:]) if done else None
+        """Replace the heavy literals of a JSON document, or of a text that is one literal; None where it has none, and
+        for any other text."""
+        if is_document(text):
+            end, template = self.replace(text, 0)
+            if not end:
+                return None
+        else:
+            literal = _one_literal(text)
+            if literal is None or not self._heavy(literal[1]):
+                return None
+            start, content, valid, end = literal
+            template = escape_template(text[:start]) + self._insert(content, valid, text[start:end])
+        return template + escape_template(text[end:])
 
     def replace(self, text: str, done: int) -> tuple[int, str]:
         """Replace the heavy literals of a JSON text from `done` on, which is outside of any.
@@ -209,13 +215,13 @@ class Splitter:
                 read = match_literal
             if not self._heavy(content):
                 continue
-            style = style_of(content, text[start:at]) if valid else "v"
-            pieces += (escape_template(text[done:start]), self._insert(style, content, text[start:at]))
+            pieces += (escape_template(text[done:start]), self._insert(content, valid, text[start:at]))
             done = at
         return done, "".join(pieces)
 
-    def _insert(self, style: str, content: str, literal: str) -> str:
+    def _insert(self, content: str, valid: bool, literal: str) -> str:
         """Return what stands in the place of a heavy literal."""
+        style = style_of(content, literal) if valid else "v"
         marker = f"p:{self._part(_to_bytes(literal[1:-1]), TEXT)}" if style == "v" else self._nested(content)
         return f"{MARK}{style}{len(marker)}:{marker}"
 

@@ -47,14 +47,14 @@ def _split_growing(text: str, threshold: int, memo: Memo, seen: Seen | None) -> 
     """Split a JSON document, starting behind its longest known prefix; None for any other text."""
     if not is_document(text) or not is_encodable(text):
         return None
-    prefix = memo.longest(text)
+    prefix = before = memo.longest(text)
     splitter = Splitter(threshold, prefix.parts, seen)
     done, template = splitter.replace(text, len(prefix.text))
     if not done or not is_encodable(template):  # an escape in a document inside of it may say a lone surrogate
         return None
     if done > len(prefix.text):
         prefix = prefix.grown(text[:done], template, splitter.parts)
-    memo.put(prefix)
+    memo.put(prefix, before)
     rest = text[done:]
     sha256, size = prefix.close(rest)
     parts = dict(splitter.parts)

@@ -18,7 +18,7 @@ from runreel.canonical import (
     unescape_own,
 )
 from runreel.canonical.growing import Memo
-from runreel.canonical.parts import Parts, Seen
+from runreel.canonical.parts import MARK, Parts, Seen
 from runreel.values import (
     CleanBatch,
     Event,
@@ -107,16 +107,28 @@ class _Work:
         self._shared: dict[int, Value] = {}
 
     def span(self, span: Span) -> Span:
-        attributes = _each(span.attributes, self._value)
-        events = tuple([replace(event, attributes=_each(event.attributes, self._value)) for event in span.events])
+        attributes = self._values(span.attributes)
+        events = tuple([replace(event, attributes=self._values(event.attributes)) for event in span.events])
         copy = _copy(self._span_content(span, attributes, events))
         key = SpanKey(span.key.tenant, span.key.trace_id, span.key.span_id, copy)
         return replace(span, key=key, attributes=attributes, events=events)
 
     def log(self, log: LogEvent) -> LogEvent:
-        body, attributes = self._value(log.body), _each(log.attributes, self._value)
+        body, attributes = self._value(log.body), self._values(log.attributes)
         copy = _copy(self._log_content(log, body, attributes))
         return replace(log, copy=copy, body=body, attributes=attributes)
+
+    def _values(self, attributes: Mapping[str, Value]) -> dict[str, Value]:
+        """Return what the row keeps of each attribute."""
+        out: dict[str, Value] = {}
+        for key, value in attributes.items():
+            # Most are light and no marker at first sight.
+            if isinstance(value, str):
+                plain = len(value) * _MOST_BYTES + 2 < self._threshold and value[:1] != MARK
+            else:
+                plain = isinstance(value, (int, float))
+            out[key] = value if plain else self._value(value)
+        return out
 
     def _value(self, value: Value) -> Value:
         """Return what the row keeps of a value; note its payload and parts."""
