@@ -173,8 +173,9 @@ def test_a_run_goes_through_the_stacks_configuration_and_is_read_back(tmp_path: 
 
     with serve(tmp_path / "home", stack) as serving:
         at = serving.at
-        refused = ask(f"{at.otlp_http}/v1/traces", body)
-        taken = ask(f"{at.otlp_http}/v1/traces", body, authorization=f"Bearer {TOKEN}")
+        http = serving.ready.partition(" http ")[2].partition(" ")[0]
+        refused = ask(f"{http}/v1/traces", body)
+        taken = ask(f"{http}/v1/traces", body, authorization=f"Bearer {TOKEN}")
         listed = ask(f"{at.api}/api/v1/runs", authorization=f"Bearer {at.token}").json()["runs"]
         (run,) = listed
         shown = until(lambda: ask(f"{at.api}/api/v1/runs/{run['run_id']}/reel", authorization=f"Bearer {at.token}"))

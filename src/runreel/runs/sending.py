@@ -64,8 +64,8 @@ class Sender:
         elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             raise StoreError(
                 f"what takes OTLP at {url} refuses the token from {self._token_by} ({status}). If that is a receiver "
-                "with tokens of its own, have its proxy pass /v1 on to the collector's read API, which takes OTLP with the "
-                "token that reads runs; or put a token that both take into RUNREEL_TOKEN"
+                "with tokens of its own, have its proxy pass /v1 on to the collector's read API, which takes OTLP with "
+                "the token that reads runs; or put a token that both take into RUNREEL_TOKEN"
             )
         elif status != HTTPStatus.OK:
             raise StoreError(f"the collector answered {status} to {url}: see its log; what came before is stored")
