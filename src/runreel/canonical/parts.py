@@ -116,8 +116,8 @@ def is_document(text: str) -> bool:
 
 
 def _one_literal(text: str) -> tuple[int, str, bool, int] | None:
-    """Return the literal that a text is, but for blanks around it: start, content, whether it is valid, end. None for any
-    other text."""
+    """Return the literal that a text is, but for blanks around it: start, content, whether it is valid, end; None for
+    any other text."""
     start = len(text) - len(text.lstrip())
     if not text.startswith('"', start) or not text.rstrip().endswith('"'):
         return None
