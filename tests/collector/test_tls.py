@@ -5,31 +5,25 @@ import os
 import ssl
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 
 import grpc
 import pytest
-from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 
 import otlp_build as build
 from certificates import Authority, Pair
-from collector_kit import CONFIG, Running, Store, ask, collector
+from collector_kit import CONFIG, Store, ask, collector
 from e2e_kit import runreel
 from runreel.collector import config
 from runreel.collector.settings import TlsConfig
 from runreel.collector.tls import load
 from runreel.errors import ConfigError, StoreError
+from tls_kit import exported, grpc_exporter, http_exporter, no_bundle, opened, text
 
 
 @pytest.fixture(autouse=True)
 def _no_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine's own bundle of authorities would go before the one that an exporter is given."""
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"):
-        monkeypatch.delenv(name, raising=False)
+    no_bundle(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -47,50 +41,6 @@ def client(authority: Authority) -> Pair:
     return authority.pair("client")
 
 
-def text(pair: Pair, ca: Path | None = None, read_api: bool = False) -> str:
-    tls = f"tls: {{cert_file: '{pair.cert}', key_file: '{pair.key}'" + (f", client_ca_file: '{ca}'" if ca else "") + "}"
-    made = CONFIG.replace('endpoint: "127.0.0.1:0"}', f'endpoint: "127.0.0.1:0", {tls}}}')
-    return made.replace("read_api: ", f'read_api: {{endpoint: "127.0.0.1:0", {tls}}}') if read_api else made
-
-
-def grpc_exporter(running: Running, ca: Path, pair: Pair | None = None) -> GrpcExporter:
-    key, chain = (pair.key.read_bytes(), pair.cert.read_bytes()) if pair else (None, None)
-    credentials = grpc.ssl_channel_credentials(ca.read_bytes(), key, chain)
-    return GrpcExporter(endpoint=f"https://{running.grpc}", credentials=credentials, timeout=20)
-
-
-def http_exporter(running: Running, ca: Path, pair: Pair | None = None) -> HttpExporter:
-    return HttpExporter(
-        endpoint=f"{running.service.otlp_http}/v1/traces",
-        certificate_file=str(ca),
-        client_certificate_file=str(pair.cert) if pair else None,
-        client_key_file=str(pair.key) if pair else None,
-        timeout=20,
-    )
-
-
-class Asked(SpanExporter):
-    """Keeps what the exporter behind it came to."""
-
-    def __init__(self, behind: SpanExporter) -> None:
-        self.behind, self.results = behind, []
-
-    def export(self, spans):
-        self.results.append(self.behind.export(spans))
-        return self.results[-1]
-
-
-def exported(exporter: SpanExporter, name: str) -> bool:
-    """Export one span as an agent does; say whether it was acknowledged."""
-    asked = Asked(exporter)
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(asked))
-    with provider.get_tracer("t").start_as_current_span(name, attributes={"gen_ai.operation.name": "chat"}):
-        pass
-    provider.shutdown()
-    return asked.results == [SpanExportResult.SUCCESS]
-
-
 def test_real_exporters_send_over_tls(tmp_path: Path, authority: Authority, server: Pair) -> None:
     store = Store()
     with collector(tmp_path, store, text(server)) as running:
@@ -106,25 +56,12 @@ def test_who_does_not_know_the_authority_sends_nothing(tmp_path: Path, server: P
     store = Store()
     with collector(tmp_path / "home", store, text(server)) as running:
         with pytest.raises(ssl.SSLError, match="CERTIFICATE_VERIFY_FAILED"):
-            _opened(str(running.service.otlp_http), other)
+            opened(str(running.service.otlp_http), other)
         with pytest.raises(grpc.FutureTimeoutError):
             channel = grpc.secure_channel(running.grpc, grpc.ssl_channel_credentials(other.read_bytes()))
             grpc.channel_ready_future(channel).result(1)
 
     assert store.spans == []
-
-
-def _opened(url: str, ca: Path, pair: Pair | None = None, body: bytes | None = None, token: str = "") -> bytes:
-    context = ssl.create_default_context(cafile=str(ca))
-    if pair:
-        context.load_cert_chain(pair.cert, pair.key)
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
-    headers = {"Content-Type": "application/x-protobuf", **({"Authorization": f"Bearer {token}"} if token else {})}
-    try:
-        with opener.open(urllib.request.Request(url, body, headers), timeout=30) as answer:
-            return bytes(answer.read())
-    except urllib.error.URLError as error:
-        raise error.reason if isinstance(error.reason, Exception) else error from None
 
 
 def test_with_a_client_authority_only_its_clients_are_let_in(
@@ -137,7 +74,7 @@ def test_with_a_client_authority_only_its_clients_are_let_in(
         url = f"{running.service.otlp_http}/v1/traces"
         for pair in (None, stranger):
             with pytest.raises((ssl.SSLError, OSError)):
-                _opened(url, authority.cert, pair, body)
+                opened(url, authority.cert, pair, body)
         refused = [
             grpc.channel_ready_future(
                 grpc.secure_channel(
@@ -180,7 +117,7 @@ def test_the_read_api_over_tls_is_asked_by_a_command_that_knows_the_authority(
 ) -> None:
     with collector(tmp_path / "home", Store(), text(server, read_api=True)) as running:
         api, token = running.service.api_at, running.at.token
-        document = json.loads(_opened(f"{api}/api/v1/health", authority.cert, token=token))
+        document = json.loads(opened(f"{api}/api/v1/health", authority.cert, token=token))
         named = {"RUNREEL_COLLECTOR": api, "RUNREEL_TOKEN": token, "SSL_CERT_FILE": str(authority.cert)}
         listed = runreel(tmp_path / "none", "runs", "ls", "--json", env=named)
         unknown = runreel(tmp_path / "none", "runs", "ls", env={**named, "SSL_CERT_FILE": os.devnull}, code=None)

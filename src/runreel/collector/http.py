@@ -8,7 +8,7 @@ from typing import Any
 
 import uvicorn
 
-from runreel.collector.tls import Certificate
+from runreel.collector.tls import Renewed
 
 GRACE_S = 30
 # Exporters keep connections open between exports, a minute apart or less: closing earlier races with their next one.
@@ -40,7 +40,7 @@ class _Server(uvicorn.Server):
 class HttpServer:
     """Owns the socket from `start` on. `stop` closes it, then waits for requests in flight; twice is no error."""
 
-    def __init__(self, app: Any, listener: socket.socket, certificate: Certificate | None = None) -> None:
+    def __init__(self, app: Any, listener: socket.socket, certificate: Renewed | None = None) -> None:
         config = uvicorn.Config(
             app,
             http="httptools",
@@ -56,6 +56,9 @@ class HttpServer:
             timeout_graceful_shutdown=GRACE_S,
             **(certificate.uvicorn() if certificate else {}),
         )
+        config.load()
+        if certificate is not None and config.ssl is not None:
+            certificate.follow(config.ssl)
         self._server = _Server(config)
         self._listener = listener
         self._task: asyncio.Task[None] | None = None

@@ -43,10 +43,11 @@ from runreel.collector.settings import (
     RunListConfig,
     SchemaConfig,
     SpoolConfig,
+    TlsConfig,
 )
 from runreel.collector.settled import Settled
 from runreel.collector.telemetry import Telemetry
-from runreel.collector.tls import Certificate, load
+from runreel.collector.tls import Renewed
 from runreel.collector.watch import Watch
 from runreel.components import SPOOL
 from runreel.errors import LockedError, StoreError
@@ -95,7 +96,7 @@ class Service:
         self.metrics_at = self.api_at = ""
         self.otlp_http: str | None = None
         """Where it takes OTLP over HTTP, as clients with a certificate see it."""
-        self._certificates: Mapping[str, Certificate | None] = {}
+        self._certificates: Mapping[str, Renewed | None] = {}
         self._stack = contextlib.AsyncExitStack()
         self._health: list[Health] = []
 
@@ -280,20 +281,24 @@ class Service:
         used = {name for pipeline in self._config.pipelines.values() for name in pipeline.receivers}
         return {name: cast("OtlpConfig", self._config.receivers[name]) for name in sorted(used)}
 
-    def _read_certificates(self) -> Mapping[str, Certificate | None]:
+    def _read_certificates(self) -> Mapping[str, Renewed | None]:
         """Read the certificates of everything that listens, by its place in the configuration. Raises StoreError."""
+
+        def read(settings: TlsConfig | None, place: str) -> Renewed | None:
+            return Renewed(settings, place, self.counts) if settings else None
+
         found = {}
         for receiver_id, settings in self._receivers().items():
             for name, protocol in (("grpc", settings.protocols.grpc), ("http", settings.protocols.http)):
                 place = f"receivers::{receiver_id}::protocols::{name}"
-                found[place] = load(protocol.tls if protocol else None, f"{place}::tls")
+                found[place] = read(protocol.tls if protocol else None, f"{place}::tls")
         for extension_id in self._config.started_extensions:
             extension = self._config.extensions[extension_id]
             if isinstance(extension, ReadApiConfig):
-                found[_READ_API_TLS] = load(extension.tls, f"extensions::{extension_id}::tls")
+                found[_READ_API_TLS] = read(extension.tls, f"extensions::{extension_id}::tls")
         return found
 
-    async def _serve(self, app: Any, listener: socket.socket, certificate: Certificate | None = None) -> HttpServer:
+    async def _serve(self, app: Any, listener: socket.socket, certificate: Renewed | None = None) -> HttpServer:
         server = HttpServer(app, listener, certificate)
         await server.start()
         return server

@@ -24,6 +24,7 @@ SENT_SPANS = "exporter_sent_spans"
 SENT_LOGS = "exporter_sent_log_records"
 SEND_FAILED = "exporter_send_failed_batches"
 SET_ASIDE = "runreel_spool_refused_batches"
+RENEWALS = "runreel_certificate_renewals"
 BUGS = "runreel_unexpected_errors"
 
 MEANINGS: Mapping[str, str] = {
@@ -42,6 +43,7 @@ MEANINGS: Mapping[str, str] = {
     SENT_LOGS: "Log records that a store took",
     SEND_FAILED: "Batches that a store did not take, by exporter and kind (retryable, permanent, bug)",
     SET_ASIDE: "Batches that no store takes, nor the quarantine; they are kept in the spool's folder refused",
+    RENEWALS: "Certificates read again after a change, by place and outcome (ok; failed: the one before stays)",
     BUGS: "Errors that must not happen, by place; their requests were answered as retryable",
 }
 """What each counter counts, as docs/configuration.md and /metrics say it."""

@@ -1,48 +1,118 @@
-"""Certificates of what listens: read and checked before anything starts, in words that say what to do."""
+"""Certificates of what listens: read and checked before anything starts, in words that say what to do; read again when
+their files change, so that a renewal needs no restart."""
 
+import logging
 import ssl
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runreel.collector import telemetry
+from runreel.collector.telemetry import Telemetry
 from runreel.errors import StoreError
 
 if TYPE_CHECKING:
     from runreel.collector.settings import TlsConfig
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """A certificate with its key, and the authority that clients' certificates must be of: PEM files that were read
-    once and fit together."""
+    once and fit together. `context` has them for a server."""
 
-    cert_file: Path
-    key_file: Path
-    client_ca_file: Path | None = None
-    chain: bytes = b""
-    key: bytes = field(default=b"", repr=False)
+    context: ssl.SSLContext = field(repr=False)
+    chain: bytes
+    key: bytes = field(repr=False)
     client_ca: bytes | None = None
 
+
+class Renewed:
+    """The certificate of one listener as its files have it now. They are looked at with each new connection: what was
+    renewed holds from then on; what cannot be used is said and counted, and the one before stays. Thread-safe.
+
+    Args:
+        settings: The keys of `tls`.
+        where: Their path in the configuration, for what is said.
+        counts: Where renewals are counted.
+
+    Raises:
+        StoreError: as `load`.
+    """
+
+    def __init__(self, settings: "TlsConfig", where: str, counts: Telemetry) -> None:
+        self._settings = settings
+        self._where = where
+        self._counts = counts
+        self._lock = threading.Lock()
+        self._seen = self._look()
+        self._held = load(settings, where)
+
+    def now(self) -> Certificate:
+        """Return the certificate; where its files have changed since, the new one."""
+        with self._lock:
+            seen = self._look()
+            if seen != self._seen:
+                self._seen = seen  # a pair that is no good is said once, and looked at again when it changes
+                self._renew()
+            return self._held
+
+    def _renew(self) -> None:
+        try:
+            self._held = load(self._settings, self._where)
+        except StoreError as error:
+            self._counts.add(telemetry.RENEWALS, where=self._where, outcome="failed")
+            _log.error("a new certificate cannot be used, the one before stays", extra={"error": str(error)})
+        else:
+            self._counts.add(telemetry.RENEWALS, where=self._where, outcome="ok")
+            _log.info("a new certificate is in use", extra={"where": self._where})
+
+    def _look(self) -> tuple[object, ...]:
+        """Return what tells one state of the files from another."""
+        return tuple(map(_state, (self._settings.cert_file, self._settings.key_file, self._settings.client_ca_file)))
+
     def grpc(self) -> Any:
-        """Return it as gRPC takes it."""
+        """Return what has gRPC ask for it with each new connection."""
         import grpc  # type: ignore[import-untyped]
 
-        return grpc.ssl_server_credentials(
-            [(self.key, self.chain)], root_certificates=self.client_ca, require_client_auth=self.client_ca is not None
-        )
+        def configured(one: Certificate) -> Any:
+            return grpc.ssl_server_certificate_configuration([(one.key, one.chain)], root_certificates=one.client_ca)
+
+        given = self.now()
+
+        def asked() -> Any:
+            nonlocal given
+            now = self.now()
+            if now is given:
+                return None
+            given = now
+            return configured(now)
+
+        required = given.client_ca is not None
+        return grpc.dynamic_ssl_server_credentials(configured(given), asked, require_client_authentication=required)
+
+    def follow(self, context: ssl.SSLContext) -> None:
+        """Have the connections that a context is for use this certificate, whichever they ask for by name."""
+
+        def chosen(connection: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
+            connection.context = self.now().context
+
+        context.sni_callback = chosen  # it is called for those that name none, too
 
     def uvicorn(self) -> dict[str, Any]:
         """Return it as the HTTP server takes it."""
         return {
-            "ssl_certfile": str(self.cert_file),
-            "ssl_keyfile": str(self.key_file),
-            "ssl_ca_certs": str(self.client_ca_file) if self.client_ca_file else None,
-            "ssl_cert_reqs": ssl.CERT_REQUIRED if self.client_ca_file else ssl.CERT_NONE,
+            "ssl_certfile": self._settings.cert_file,
+            "ssl_keyfile": self._settings.key_file,
+            "ssl_ca_certs": self._settings.client_ca_file,
+            "ssl_cert_reqs": ssl.CERT_REQUIRED if self._settings.client_ca_file else ssl.CERT_NONE,
         }
 
 
-def load(settings: "TlsConfig | None", where: str) -> Certificate | None:
-    """Read what the settings name; None where there are none.
+def load(settings: "TlsConfig", where: str) -> Certificate:
+    """Read what the settings name.
 
     Args:
         settings: The keys of `tls`.
@@ -51,8 +121,6 @@ def load(settings: "TlsConfig | None", where: str) -> Certificate | None:
     Raises:
         StoreError: a file cannot be read, is no PEM of its kind, or key and certificate are no pair.
     """
-    if settings is None:
-        return None
     cert, key = Path(settings.cert_file), Path(settings.key_file)
     chain, secret = _read(cert, f"{where}::cert_file"), _read(key, f"{where}::key_file")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -70,12 +138,23 @@ def load(settings: "TlsConfig | None", where: str) -> Certificate | None:
         else:
             why = f"{key} is no private key that can be used"
         raise StoreError(f"{where}::key_file: {why}") from None
+    except OSError as error:  # replaced this moment
+        raise StoreError(f"{where}: cannot read {cert} or {key}: {error.strerror}") from None
     client_ca = None
     if settings.client_ca_file is not None:
         client_ca = _read(Path(settings.client_ca_file), f"{where}::client_ca_file")
         _check_certificates(client_ca, Path(settings.client_ca_file), f"{where}::client_ca_file")
-    ca_file = Path(settings.client_ca_file) if settings.client_ca_file else None
-    return Certificate(cert, key, ca_file, chain, secret, client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(cadata=client_ca.decode("ascii"))
+    return Certificate(context, chain, secret, client_ca)
+
+
+def _state(path: str | None) -> tuple[int, int, int] | None:
+    try:
+        seen = Path(path).stat() if path else None
+    except OSError:
+        return None  # that it is not there is a state, too
+    return seen and (seen.st_mtime_ns, seen.st_ino, seen.st_size)
 
 
 def _read(path: Path, where: str) -> bytes:

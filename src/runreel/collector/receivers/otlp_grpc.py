@@ -19,7 +19,7 @@ from runreel.collector.logs import describe
 from runreel.collector.pipeline import Request
 from runreel.collector.receivers.intake import Intake
 from runreel.collector.receivers.refusal import NOT_LET_IN, Refusal, refuse, too_large
-from runreel.collector.tls import Certificate
+from runreel.collector.tls import Renewed
 from runreel.errors import DecodeError, RunReelError
 
 SignalName = Literal["traces", "logs", "metrics"]
@@ -57,7 +57,7 @@ class OtlpGrpc:
         )
         self._server.add_generic_rpc_handlers((_Methods(self._handlers()),))
 
-    def bind(self, endpoint: str, where: str, certificate: Certificate | None = None) -> str:
+    def bind(self, endpoint: str, where: str, certificate: Renewed | None = None) -> str:
         """Take the port and return `host:port` as bound. Raises UsageError, as `ports.bind`."""
         # The library only says that it failed, on stderr at that: find out beforehand, in our words.
         probe: socket.socket = ports.bind(endpoint, where)
