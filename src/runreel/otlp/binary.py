@@ -1,6 +1,6 @@
 """OTLP as protobuf: request bytes to values."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 from google.protobuf.message import DecodeError as ProtobufDecodeError
@@ -84,7 +84,7 @@ def _scope(group: Any, marks: set[str]) -> Scope:
     return Scope(inner.name, inner.version, attributes, group.schema_url, inner.dropped_attributes_count)
 
 
-def _shared(pairs: Iterable[common_pb2.KeyValue], marks: set[str]) -> dict[str, Value]:
+def _shared(pairs: Collection[common_pb2.KeyValue], marks: set[str]) -> dict[str, Value]:
     try:
         return _map(pairs, marks, 0)
     except UnfitError as error:
@@ -165,13 +165,11 @@ def _optional_id(name: str, value: bytes, length: int) -> str:
     return _id(name, value, length)
 
 
-def _map(pairs: Iterable[common_pb2.KeyValue], marks: set[str], depth: int) -> dict[str, Value]:
-    out: dict[str, Value] = {}
-    for pair in pairs:
-        key = pair.key
-        if key in out:
-            marks.add(DUPLICATE_KEY)
-        out[key] = _value(pair.value, marks, depth)
+def _map(pairs: Collection[common_pb2.KeyValue], marks: set[str], depth: int) -> dict[str, Value]:
+    # Most values are texts: one that is no text, or empty, has an empty one.
+    out = {pair.key: pair.value.string_value or _value(pair.value, marks, depth) for pair in pairs}
+    if len(out) < len(pairs):
+        marks.add(DUPLICATE_KEY)
     return out
 
 
