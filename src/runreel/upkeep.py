@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from runreel.components import SPOOL, as_place, database_of, open_blobs, work_off
-from runreel.errors import StoreError, UsageError
+from runreel.errors import StoreError
 from runreel.runs.places import Place, remote_runs, running
 from runreel.runs.quarantined import RemoteQuarantine
+from runreel.runs.remote import RemoteRuns
 from runreel.spool.custody import Custody, one_by_one
 from runreel.values import Quarantined
 
 if TYPE_CHECKING:
-    from runreel.govern.sweep import Sweep
+    from runreel.govern.sweep import Swept
+
+_SWEEP_S = 24 * 3600.0
+"""As long as it may take to look at every object of a bucket."""
 
 
 def _nobody(text: str) -> None:
@@ -57,18 +62,44 @@ def open_custody(place: Place | Path, *, say: Callable[[str], object] = _nobody)
     return Custody(database.quarantine, one_by_one(database.export), spool, database.shutdown)
 
 
-@contextmanager
-def open_sweep(place: Place | Path, grace_s: float) -> "Iterator[Sweep]":
-    """Open a sweep of the heavy parts of a place, for a block.
+class Sweeps(Protocol):
+    """One sweep of the heavy parts of a place: through the collector that has it open, or directly."""
 
-    Raises LockedError where a collector has the embedded store open, StoreError, UsageError (the grace).
+    def run(self, *, dry: bool = False, force: bool = False) -> "Swept":
+        """Sweep; with `dry` only say what would be done. Raises UsageError, StoreError (govern/sweep.py)."""
+        ...
+
+
+class RemoteSweep:
+    """A sweep, asked of a collector."""
+
+    def __init__(self, runs: RemoteRuns, grace_s: float) -> None:
+        self._runs = runs
+        self._grace_s = grace_s
+
+    def run(self, *, dry: bool = False, force: bool = False) -> "Swept":
+        """Have it swept, and wait for it."""
+        from runreel.govern.sweep import Swept
+
+        wanted = {"grace_s": self._grace_s, "dry": dry, "force": force}
+        found = self._runs.asked("/api/v1/sweep", body=wanted, patience_s=_SWEEP_S)
+        return Swept(**{one.name: int(found[one.name]) for one in fields(Swept)})
+
+
+@contextmanager
+def open_sweep(place: Place | Path, grace_s: float, *, say: Callable[[str], object] = _nobody) -> "Iterator[Sweeps]":
+    """Open a sweep of the heavy parts of a place, for a block: a collector that has the place open does it.
+
+    Raises LockedError where another process has the embedded store open, StoreError, UsageError (the grace).
     """
     from runreel.exporters.aside import aside_of
     from runreel.govern.sweep import Sweep
 
     where = as_place(place)
-    if where.collector is not None:
-        raise UsageError("a sweep needs the store itself: name it with --store and --blobs, or --config")
+    asked = running(where, say=say)
+    if asked is not None:
+        yield RemoteSweep(remote_runs(where, asked), grace_s)
+        return
     if not where.there:
         raise StoreError(f"nothing is recorded in {where.home} yet")
     blobs = open_blobs(where)

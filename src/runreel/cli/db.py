@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 def _sweep(args: argparse.Namespace) -> int:
     from runreel.upkeep import open_sweep
 
-    with open_sweep(common.place(args), args.grace * 3600) as sweep:
+    with open_sweep(common.place(args), args.grace * 3600, say=common.say) as sweep:
         swept = sweep.run(dry=args.dry_run, force=args.force)
     if args.json:
         common.show_json(asdict(swept))

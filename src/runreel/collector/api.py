@@ -3,9 +3,8 @@ registered. Every request needs the bearer token."""
 
 import hmac
 import json
-import logging
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import unquote
 
 from starlette.applications import Starlette
@@ -15,18 +14,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runreel import __version__
+from runreel.collector.answers import answered, as_error, as_json, body_of, refused
 from runreel.collector.goldens import Goldens
-from runreel.collector.logs import describe
 from runreel.collector.watch import Watch
-from runreel.errors import CorruptError, NotFoundError, RunReelError, UsageError
+from runreel.errors import RunReelError
 from runreel.runs import kept
 from runreel.runs.document import replays_document, run_document, summary_document
 from runreel.storage import RunQuery, RunStore
 from runreel.values import DEFAULT_TENANT
 
-_STATUS: dict[type[RunReelError], int] = {NotFoundError: 404, UsageError: 409, CorruptError: 422}
-_log = logging.getLogger(__name__)
-T = TypeVar("T")
 _MOST_TEXT_BYTES = 16 * 1024 * 1024
 _MOST_REASON = 4000
 _MOST_REPLAYS = 20
@@ -80,7 +76,7 @@ class ReadApi:
         """Answer one request; 401 without the token, whatever it asks for."""
         answer: Callable[[Scope, Any, Any], Awaitable[None]] = self._app
         if not self._allowed(scope):
-            answer = _error(401, "a bearer token is needed: collector.json holds it", {"WWW-Authenticate": "Bearer"})
+            answer = as_error(401, "a bearer token is needed: collector.json holds it", {"WWW-Authenticate": "Bearer"})
         elif self.otlp is not None and scope["path"].startswith("/v1/"):
             answer = self.otlp
         # Routed as it was written: a slash in the name of a run, written %2F, is none of the path.
@@ -93,21 +89,21 @@ class ReadApi:
         return kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
 
     async def _health(self, _: Request) -> Response:
-        return _json({"status": "ok", "version": __version__, "otlp_http": self.otlp_http})
+        return as_json({"status": "ok", "version": __version__, "otlp_http": self.otlp_http})
 
     async def _stores(self, _: Request) -> Response:
         """Say how each store is, what waits, and what became of everything."""
         watch = self.watch
-        return _json({"stores": {}} if watch is None else await run_in_threadpool(watch.document))
+        return as_json({"stores": {}} if watch is None else await run_in_threadpool(watch.document))
 
     async def _list(self, request: Request) -> Response:
         try:
             query = self._query(request)
         except ValueError as error:
-            return _error(400, str(error))
-        return await self._read(
+            return as_error(400, str(error))
+        return await answered(
             lambda: self._runs.runs(query),
-            lambda found: _json({"runs": [summary_document(summary) for summary in found]}),
+            lambda found: as_json({"runs": [summary_document(summary) for summary in found]}),
         )
 
     def _query(self, request: Request) -> RunQuery:
@@ -132,21 +128,21 @@ class ReadApi:
         )
 
     async def _one(self, request: Request) -> Response:
-        return await self._read(lambda: self._shown(self._resolved(request)), _json)
+        return await answered(lambda: self._shown(self._resolved(request)), as_json)
 
     def _shown(self, run_id: str) -> dict[str, Any]:
         replays = self._runs.runs(RunQuery(self._tenant, replay_of=run_id, limit=_MOST_REPLAYS))
         return run_document(self._runs.run(self._tenant, run_id)) | replays_document(replays)
 
     async def _reel(self, request: Request) -> Response:
-        return await self._read(
+        return await answered(
             lambda: self._runs.reel(self._tenant, self._resolved(request)),
             lambda reel: Response(reel, media_type="application/zip"),
         )
 
     async def _part(self, request: Request) -> Response:
         sha256 = unquote(request.path_params["sha256"]).removeprefix("sha256:")
-        return await self._read(
+        return await answered(
             lambda: self._runs.part(self._tenant, sha256),
             lambda part: Response(part, media_type="application/octet-stream"),
         )
@@ -155,84 +151,53 @@ class ReadApi:
         """Redact a text for a client that has no detectors: a replay shows what an agent said live."""
         redact = self._redact
         if redact is None:
-            return _error(404, "this collector has no redactor to lend")
-        body = await _body(request)
+            return as_error(404, "this collector has no redactor to lend")
+        body = await body_of(request, _MOST_TEXT_BYTES)
         if body is None:
-            return _error(413, f"a text to redact may have {_MOST_TEXT_BYTES} bytes")
+            return as_error(413, f"a text to redact may have {_MOST_TEXT_BYTES} bytes")
         try:
             text = json.loads(body)["text"]
         except (ValueError, TypeError, KeyError):
             text = None
         if not isinstance(text, str):
-            return _error(400, 'send {"text": "..."}')
-        return await self._read(lambda: {"text": redact(text)}, _json)
+            return as_error(400, 'send {"text": "..."}')
+        return await answered(lambda: {"text": redact(text)}, as_json)
 
     async def _flagged(self, request: Request) -> Response:
         """Flag a run; the reason is stored redacted."""
         flag = self._flag
         if flag is None:
-            return _error(404, "this collector takes no flags")
-        body = await _body(request)
+            return as_error(404, "this collector takes no flags")
+        body = await body_of(request, _MOST_TEXT_BYTES)
         try:
             given = json.loads(body or b"{}")
             reason = given.get("reason", "") if isinstance(given, dict) and body is not None else None
         except ValueError:
             reason = None
         if not isinstance(reason, str) or len(reason) > _MOST_REASON:
-            return _error(400, f'send {{"reason": "..."}} of at most {_MOST_REASON} characters, or nothing')
+            return as_error(400, f'send {{"reason": "..."}} of at most {_MOST_REASON} characters, or nothing')
         try:
             run_id = await flag(self._tenant, unquote(request.path_params["name"]), reason)
         except RunReelError as error:
-            return _refused(error)
-        return _json({"run_id": run_id})
+            return refused(error)
+        return as_json({"run_id": run_id})
 
     async def _golden(self, request: Request) -> Response:
         """List the goldens that are registered, or register one."""
         goldens = self._goldens
         if goldens is None:
-            return _error(404, "this collector's store registers no goldens")
+            return as_error(404, "this collector's store registers no goldens")
         if request.method == "GET":
-            return await self._read(lambda: goldens.list(self._tenant), _json)
-        body = await _body(request)
+            return await answered(lambda: goldens.list(self._tenant), as_json)
+        body = await body_of(request, _MOST_TEXT_BYTES)
         try:
             golden = kept.from_document(json.loads(body or b"null"))
         except (ValueError, RecursionError) as error:
-            return _error(400, "send a golden as JSON" if isinstance(error, json.JSONDecodeError) else str(error))
-        return await self._read(lambda: goldens.keep(self._tenant, golden), _json)
+            return as_error(400, "send a golden as JSON" if isinstance(error, json.JSONDecodeError) else str(error))
+        return await answered(lambda: goldens.keep(self._tenant, golden), as_json)
 
     def _resolved(self, request: Request) -> str:
         return self._runs.resolve(self._tenant, unquote(request.path_params["name"]))
-
-    async def _read(self, read: Callable[[], T], answer: Callable[[T], Response]) -> Response:
-        """Read and render in a thread, and turn errors into answers. What is read is never cached on the way."""
-        try:
-            response = await run_in_threadpool(lambda: answer(read()))
-        except RunReelError as error:
-            return _refused(error)
-        except Exception as error:  # noqa: BLE001  a bug: the server would log its text, which may quote a run
-            _log.error("a read failed unexpectedly", extra={"error": describe(error)})
-            return _error(500, "reading failed unexpectedly: see the collector's log")
-        response.headers["Cache-Control"] = "no-store"
-        return response
-
-
-def _refused(error: RunReelError) -> Response:
-    return _error(next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 503), str(error))
-
-
-async def _body(request: Request) -> bytearray | None:
-    """Read the body, None where it is too large."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MOST_TEXT_BYTES:
-            return None
-    return body
-
-
-def _json(document: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    # ASCII alone, unlike Starlette's own: a lone surrogate, in the name of a tool say, has no other form.
-    return Response(json.dumps(document), status, headers, media_type="application/json")
 
 
 def _number(name: str, text: str) -> int:
@@ -241,14 +206,10 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
-def _error(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    return _json({"error": message}, status, headers)
-
-
 def _no_route(_: Request, __: Exception) -> Response:
-    return _error(404, "no such path in the read API")
+    return as_error(404, "no such path in the read API")
 
 
 def _no_method(_: Request, __: Exception) -> Response:
     posted = "/api/v1/redact, /api/v1/goldens and /api/v1/runs/RUN/flag"
-    return _error(405, f"the read API answers GET, and POST to {posted} alone")
+    return as_error(405, f"the read API answers GET, and POST to {posted} alone")

@@ -7,20 +7,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from runreel.collector import telemetry
+from runreel.collector.answers import answered, as_error, body_of
 from runreel.collector.commit import Exporters
-from runreel.collector.logs import describe
 from runreel.collector.pipeline import Pipeline
 from runreel.collector.regularly import Regularly
 from runreel.collector.settings import ClickHouseConfig
 from runreel.collector.telemetry import Telemetry
 from runreel.component import KeepsQuarantine, Kept, Quarantine
-from runreel.errors import NotFoundError, RunReelError
 from runreel.runs.quarantined import document
 from runreel.spool import Spool
 from runreel.spool.custody import ALL_REFUSED, Custody
@@ -145,41 +143,41 @@ class QuarantineApi:
         text = request.query_params.get("limit", "0")
         limit = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
         if limit is None:
-            return _json({"error": "limit must be a whole number"}, 400)
+            return as_error(400, "limit must be a whole number")
 
         def answer() -> dict[str, Any]:
             return {"items": [document(one) for one in self._custody.items(self._tenant, limit)]}
 
-        return await _answered(answer)
+        return await answered(answer)
 
     async def _one(self, request: Request) -> Response:
         name = str(request.path_params["id"])
 
-        return await _answered(lambda: self._custody.shown(self._tenant, name))
+        return await answered(lambda: self._custody.shown(self._tenant, name))
 
     async def _release(self, request: Request) -> Response:
         ids = await _ids(request)
         if ids is None:
-            return _json({"error": _WANTED}, 400)
+            return as_error(400, _WANTED)
 
         def answer() -> dict[str, Any]:
             released, said = self._custody.release(self._tenant, ids)
             self._counts.add(telemetry.UNQUARANTINED, released, fate="released")
             return {"released": released, "stay": list(said)}
 
-        return await _answered(answer)
+        return await answered(answer)
 
     async def _drop(self, request: Request) -> Response:
         ids = await _ids(request)
         if ids is None:
-            return _json({"error": _WANTED}, 400)
+            return as_error(400, _WANTED)
 
         def answer() -> dict[str, Any]:
             dropped = self._custody.drop(self._tenant, ids)
             self._counts.add(telemetry.UNQUARANTINED, dropped, fate="dropped")
             return {"dropped": dropped}
 
-        return await _answered(answer)
+        return await answered(answer)
 
 
 _WANTED = f'send {{"ids": ["..."]}}, at most {_MOST_IDS} of them'
@@ -187,30 +185,10 @@ _WANTED = f'send {{"ids": ["..."]}}, at most {_MOST_IDS} of them'
 
 async def _ids(request: Request) -> list[str] | None:
     """Return the ids that a request names, None where it does not."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > 64 * _MOST_IDS:
-            return None
+    body = await body_of(request, 64 * _MOST_IDS)
     try:
-        ids = json.loads(body)["ids"]
+        ids = json.loads(body or b"null")["ids"]
     except (ValueError, TypeError, KeyError):
         return None
     right = isinstance(ids, list) and 0 < len(ids) <= _MOST_IDS and all(isinstance(one, str) for one in ids)
     return ids if right else None
-
-
-async def _answered(answer: Callable[[], Mapping[str, Any]]) -> Response:
-    try:
-        return _json(await run_in_threadpool(answer))
-    except RunReelError as error:
-        return _json({"error": str(error)}, 404 if isinstance(error, NotFoundError) else 503)
-    except Exception as error:  # noqa: BLE001  a bug: the server would log its text, which may quote a span
-        _log.error("the quarantine could not be read", extra={"error": describe(error)})
-        return _json({"error": "reading failed unexpectedly: see the collector's log"}, 500)
-
-
-def _json(content: Any, status: int = 200) -> Response:
-    # ASCII alone: a lone surrogate has no other form.
-    headers = {"Cache-Control": "no-store"}
-    return Response(json.dumps(content), status, headers, media_type="application/json")

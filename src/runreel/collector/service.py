@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from runreel import otlp
-from runreel.collector import content, ports, quarantine
+from runreel.collector import content, ports, quarantine, sweeping
 from runreel.collector.admission import Admission
 from runreel.collector.api import ReadApi
 from runreel.collector.auth import BearerTokens
@@ -130,6 +130,7 @@ class Service:
         await pipeline.start()
         runs = Settled(parts.runs, self.spool) if self.spool else parts.runs
 
+        exporters = next(iter(parts.routes.values())).exporters
         self._keep_run_list(parts)
         aside = self._keep_quarantine(parts, pipeline)
         token = secrets.token_urlsafe(32)
@@ -139,7 +140,7 @@ class Service:
             redact=parts.redact,
             flag=Flags(runs, pipeline).add,
             goldens=_goldens(parts),
-            more=QuarantineApi(aside[1], self.counts).routes if aside else (),
+            more=[*(QuarantineApi(aside[1], self.counts).routes if aside else ()), *sweeping.routes_of(exporters)],
         )
         self._stack.push_async_callback((await self._serve(reading, taken[_READ_API])).stop)
         if _READ_API_TLS in taken:
@@ -165,7 +166,7 @@ class Service:
             token=token,
         )
         reading.otlp_http = collector.otlp_http
-        reading.watch = watch = Watch(next(iter(parts.routes.values())).exporters, self.spool, keeper=keeper)
+        reading.watch = watch = Watch(exporters, self.spool, keeper=keeper)
         discovery.write(self._home, collector)
         self._stack.callback(discovery.remove, self._home, collector.pid)
         for health in self._health:

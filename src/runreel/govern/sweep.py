@@ -45,7 +45,7 @@ class Sweep:
     def __init__(
         self, named: Named, blobs: Aside, grace_s: float = GRACE_S, clock: Callable[[], float] = time.time
     ) -> None:
-        if grace_s < LEAST_GRACE_S:
+        if not grace_s >= LEAST_GRACE_S:  # nor is NaN at least anything
             raise UsageError(f"a grace of {grace_s / 3600:g} hours: at least {LEAST_GRACE_S / 3600:g} is wanted")
         self._named = named
         self._blobs = blobs

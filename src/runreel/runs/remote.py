@@ -101,9 +101,11 @@ class RemoteRuns:
         except (ValueError, TypeError):
             raise self._another_version() from None
 
-    def asked(self, path: str, field: str = "", body: Mapping[str, Any] | None = None) -> Any:
+    def asked(
+        self, path: str, field: str = "", body: Mapping[str, Any] | None = None, *, patience_s: float = _PATIENCE_S
+    ) -> Any:
         """Return what a path answers, or one field of it. Raises as every method."""
-        answer = self._bytes(path, None if body is None else json.dumps(body).encode())
+        answer = self._bytes(path, None if body is None else json.dumps(body).encode(), patience_s)
         return self._field(answer, field) if field else self._document(answer)
 
     def close(self) -> None:
@@ -124,10 +126,10 @@ class RemoteRuns:
     def _another_version(self) -> StoreError:
         return StoreError(f"the collector at {self._api} answers what this version does not know: is it another one's?")
 
-    def _bytes(self, path: str, body: bytes | None = None) -> bytes:
+    def _bytes(self, path: str, body: bytes | None = None, patience_s: float = _PATIENCE_S) -> bytes:
         request = urllib.request.Request(self._api + path, body, {"Authorization": f"Bearer {self._token}"})  # noqa: S310
         try:
-            with discovery.opener(self._api).open(request, timeout=_PATIENCE_S) as answer:
+            with discovery.opener(self._api).open(request, timeout=patience_s) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise self._failure(error) from None
