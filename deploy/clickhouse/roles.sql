@@ -8,7 +8,12 @@
 
 CREATE ROLE IF NOT EXISTS runreel_writer;
 GRANT SELECT, INSERT ON runreel.* TO runreel_writer;
+-- What is kept aside is deleted where it was stored, and what is taken out of the quarantine there.
 GRANT ALTER DELETE ON runreel.quarantine TO runreel_writer;
+GRANT ALTER DELETE ON runreel.spans TO runreel_writer;
+GRANT ALTER DELETE ON runreel.log_events TO runreel_writer;
+-- On a cluster, which is told of tables and deletions by ON CLUSTER, also:
+-- GRANT CLUSTER ON *.* TO runreel_writer;
 GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, DROP VIEW, ALTER TABLE ON runreel.* TO runreel_writer;
 
 CREATE ROLE IF NOT EXISTS runreel_reader;

@@ -10,9 +10,11 @@ from clickhouse_front import PASSWORD, Front, front
 from runreel.errors import PermanentError, RetryableError, StoreError
 from runreel.exporters import cluster, schema
 from runreel.exporters.clickhouse import ClickHouse
-from runreel.exporters.connection import consume_error, new_token
+from runreel.exporters.connection import Connection, consume_error, new_token
 from runreel.exporters.engine import Engine
+from runreel.exporters.quarantine import QuarantineTable, erase
 from runreel.exporters.server import Server, ServerSettings
+from runreel.spool.quarantine import item
 from runreel.values import SplitBatch
 from stored_rows import OTHER_TRACE, TRACE, batch_with_payload, row
 
@@ -164,6 +166,42 @@ def test_every_statement_has_a_form_for_a_cluster_that_parses(engine: Engine, nu
         assert parses(engine, sql)
         if not sql.startswith("INSERT"):
             assert "ON CLUSTER `runs-1`" in sql
+
+
+class Written(Connection):
+    """A connection that is told statements and runs none."""
+
+    def __init__(self, cluster: str) -> None:
+        super().__init__("nowhere")
+        self.cluster = cluster
+        self.statements: list[str] = []
+
+    def command(self, sql: str) -> None:
+        self.statements.append(sql)
+
+    def insert(self, table: str, columns: object, token: str) -> None:
+        """Take what says what became of them."""
+
+
+@pytest.mark.parametrize("name", ["", "runs-1"], ids=["one server", "a cluster"])
+def test_what_is_deleted_is_deleted_by_a_statement_that_parses_on_every_shard(engine: Engine, name: str) -> None:
+    asked = Written(name)
+    # What is taken out of the quarantine, and what is withdrawn into it; in pieces, with any text for a tenant.
+    held = [item(SplitBatch("o'clock`", (row(f"{n:016x}", tenant="o'clock`"),)), "why") for n in range(1, 300)]
+    QuarantineTable(asked).remove(held, "dropped")
+    rows = [(one.tenant, one.trace_id, one.span_id, "c") for one in held]
+    for table in ("spans", "log_events"):
+        erase(asked, table, rows)
+
+    assert len(asked.statements) == 6
+    for sql in asked.statements:
+        assert parses(engine, sql)
+        table = re.match(r"ALTER TABLE runreel\.(\w+?)(_local ON CLUSTER `runs-1`)? DELETE WHERE ", sql)
+        assert table is not None
+        assert table[1] in ("quarantine", "spans", "log_events")
+        assert bool(table[2]) == bool(name)  # a table over all shards takes no mutation
+        assert sql.endswith(" SETTINGS mutations_sync = 2")
+        assert len(sql) < 256 * 1024  # more than that a server does not read
 
 
 def test_every_table_is_replicated_on_its_shard_and_spread_by_what_belongs_together() -> None:
