@@ -7,17 +7,17 @@ regions are skipped whose own metadata rule the candidate out.
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from runreel.errors import ConfigError
 from runreel.processors.redact.memo import Memo
+from runreel.processors.redact.regions import digit_runs, has_country, region_of
 
 if TYPE_CHECKING:
-    from phonenumbers import PhoneMetadata, PhoneNumberMatch
+    from phonenumbers import PhoneNumberMatch
 
 SCORE = 0.4  # Presidio's, for every phone number
 _SEPARATOR = r"[-xX ()\[\]./~+]{0,4}"
@@ -40,35 +40,7 @@ _BEFORE_NUMBER = " \t,-:.\uff0e"
 _LEADING = re.compile("[\\d(\\[+\uff08\uff3b\uff0b]")
 _LONGEST_LOOK = 4  # characters behind a candidate that its verdict may depend on
 _MOST_DIGITS = 40  # no number with its prefixes has more; a longer run of digits alone holds none
-_GROUPS = re.compile(r"[\s./()\[\]]+|(?<=\d)-(?=\s)")
-_PLUS_AND_DIGIT = re.compile(r"[\[( ]*\+\d")
-_NO_DIGIT = re.compile(r"\D")
-_KINDS = (
-    "fixed_line", "mobile", "toll_free", "premium_rate", "shared_cost", "voip", "personal_number", "pager", "uan",
-    "voicemail",
-)  # fmt: skip
 _DIGITS_AND_HYPHENS = re.compile(r"[0-9-]+\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class _Region:
-    """What the metadata of a region say a number must look like, as digits only. None: anything may match."""
-
-    code: str
-    national: re.Pattern[str] | None
-    abroad: re.Pattern[str] | None
-
-    def may_match(self, digits: set[str]) -> bool:
-        if self.national is None:
-            return True
-        return any(self.national.fullmatch(run) or (self.abroad and self.abroad.match(run)) for run in digits)
-
-    def may_be(self, group: str, refused: Container[str]) -> bool:
-        """Tell the same of a part of a candidate that holds digits and what is written between them, no extension.
-        `refused` are numbers with a plus that are none in any region."""
-        if "+" in group:
-            return group not in refused
-        return self.may_match({_NO_DIGIT.sub("", group)})
 
 
 class Phones:
@@ -85,7 +57,7 @@ class Phones:
         if unknown:
             hint = "write ISO 3166 codes such as US or GB"
             raise ConfigError("redact", [f"regions: {region!r} is unknown; {hint}" for region in unknown])
-        self._regions = tuple(_region(code) for code in regions)
+        self._regions = tuple(region_of(code) for code in regions)
         self._matcher = _pruned_matcher()
         self._candidate = phonenumbermatcher._PATTERN
         # What else belongs to the chain of digits that a hit is in. Before a hit that is the first one in its chain
@@ -175,11 +147,12 @@ class Phones:
             return known
         text, offset = before + candidate + behind, len(before)
         spans: set[tuple[int, int]] = set()
-        digits, abroad = _digit_runs(candidate)
+        digits, abroad = digit_runs(candidate)
+        country = abroad and has_country(candidate)
         refused: set[str] = set()
         for number, region in enumerate(self._regions):
-            # What starts with a plus is the same number in every region; only parts of it may not be.
-            if digits is not None and not (abroad and number == 0) and not region.may_match(digits):
+            # What starts with a plus and a country is the same number in every region; only parts of it may not be.
+            if digits is not None and not (abroad and (number == 0 or not country)) and not region.may_match(digits):
                 continue
             may_match = partial(region.may_be, refused=refused) if digits is not None else None
             whole = False
@@ -213,62 +186,11 @@ def _pruned_matcher() -> Callable[..., "Iterable[PhoneNumberMatch]"]:
             if self._may_match is not None and not self._may_match(candidate):
                 return None
             found = super()._parse_and_verify(candidate, offset)
-            if found is None and _has_country(candidate):
+            if found is None and has_country(candidate):
                 self._refused.add(candidate)
             return found
 
     return Pruned
-
-
-def _has_country(candidate: str) -> bool:
-    """Tell whether a number starts with a plus and a country's code: which region is preferred means nothing then."""
-    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
-
-    if not _PLUS_AND_DIGIT.match(candidate):
-        return False
-    digits = _NO_DIGIT.sub("", candidate)
-    return any(int(digits[:length]) in COUNTRY_CODE_TO_REGION_CODE for length in (1, 2, 3))
-
-
-def _region(code: str) -> _Region:
-    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata
-
-    data = PhoneMetadata.metadata_for_region(code)
-    if data is None or data.country_code is None:
-        return _Region(code, None, None)
-    # A number of any region with the same country code will do: +1 is twenty-five of them.
-    kin = (PhoneMetadata.metadata_for_region(other) for other in COUNTRY_CODE_TO_REGION_CODE[data.country_code])
-    numbers = "|".join(sorted({pattern for other in kin if other is not None for pattern in _patterns(other)}))
-    prefix = data.national_prefix_for_parsing
-    if data.national_prefix_transform_rule:  # behind such a prefix stands something that is rewritten
-        numbers = f"(?:{numbers})|(?:{prefix})\\d*"
-    elif prefix:
-        numbers = f"(?:{prefix}){{0,2}}(?:{numbers})"  # once more behind a country code
-    national = re.compile(f"(?:{data.country_code})?(?:{numbers})")
-    return _Region(code, national, re.compile(data.international_prefix) if data.international_prefix else None)
-
-
-def _patterns(data: "PhoneMetadata") -> Iterator[str]:
-    """Yield the patterns of which a valid number of a region matches one."""
-    for kind in _KINDS:
-        description = getattr(data, kind)
-        if description is not None and description.national_number_pattern:
-            yield description.national_number_pattern
-
-
-def _digit_runs(candidate: str) -> tuple[set[str] | None, bool]:
-    """Return every run of digits that the matcher may try inside a candidate (None: it may try anything), and whether
-    the candidate starts with a plus, whose group is left out then."""
-    if not candidate.isascii() or any(char in candidate for char in "xX;#,"):
-        return None, False
-    abroad = _PLUS_AND_DIGIT.match(candidate) is not None
-    if candidate.count("+") != abroad:
-        return None, False
-    groups = [run for run in (_NO_DIGIT.sub("", part) for part in _GROUPS.split(candidate)) if run][abroad:]
-    if len(groups) > 8:
-        return None, abroad
-    runs = ("".join(groups[i:j]) for i in range(len(groups)) for j in range(i + 1, len(groups) + 1))
-    return {run for run in runs if 7 <= len(run) <= 20}, abroad
 
 
 def _kind(char: str) -> str:
