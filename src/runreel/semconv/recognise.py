@@ -7,7 +7,7 @@ from runreel.semconv.dialect import Dialect, locate_source
 from runreel.semconv.providers import provider
 from runreel.semconv.reading import chain, dialect_of, kind_of, scalar
 from runreel.semconv.view import View, unfinished, withheld
-from runreel.values import Facts, Gap, Pointer, Span, Value
+from runreel.values import Facts, Gap, Pointer, Span
 
 _CONTENT = ("input", "output", "tool_definitions")
 
@@ -88,7 +88,7 @@ def _gaps(view: View, kind: str, pointers: Mapping[str, Pointer]) -> Iterator[Ga
         yield Gap(None, "attributes", "frozen", f"dropped_attributes: the sender left out {dropped}", "")
     for name, pointer in pointers.items():
         for key in pointer.keys:
-            value: Value = next((raw for _, _, raw in view.locate((key,))), None)
+            value = view.first(key)
             if reason := withheld(value):
                 yield Gap(None, name, "frozen", reason, "")
             elif isinstance(value, str) and kind == "llm" and unfinished(value):

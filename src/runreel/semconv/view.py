@@ -108,6 +108,14 @@ class View:
                 if value is not None:
                     yield source, key, value
 
+    def first(self, key: str) -> Value:
+        """Return what stands under a key in the first layer that has something there."""
+        for _, attributes in self.layers:
+            value = attributes.get(key)
+            if value is not None:
+                return value
+        return None
+
     def get(self, *keys: str) -> Value:
         """Return the first value that says something: `None`, "", "None" and empty collections do not. 0 does."""
         for _, attributes in self.layers:
