@@ -263,13 +263,17 @@ def test_a_collectors_stores_and_ledger_are_told(tmp_path: Path) -> None:
 
 def test_what_is_in_quarantine_or_damaged_is_something_to_do() -> None:
     counts = {"acknowledged_spans": 3, "stored_spans": 2, "quarantined_spans": 1, "released_spans": 1}
+    counts |= {"withdrawn_spans": 2, "withdrawn_logs": 1}
     _, _, says, _ = checks._ledger("default", counts)
     kept = {"tenant": "default", "reason": "missing_field:service.name", "records": 1, "bytes": 2048}
     files = {"tenant": "", "reason": "refused by every store", "records": 2, "bytes": 10}
     first, second, full = checks._quarantine({"full": True, "kept": [kept, files]})
     damaged = checks._ledger("", {"damaged_records": 2})
 
-    assert "2 stored + 0 waiting + 1 quarantined; 1 of the quarantined were released" in says
+    assert (
+        "2 stored + 0 waiting + 1 quarantined; 3 of the stored were withdrawn; 1 of the quarantined were released"
+        in says
+    )
     assert first.says == "1 record (2,048 bytes) of default: missing_field:service.name"
     assert second.says == "2 records (10 bytes): refused by every store"
     assert {one.state for one in (first, second, full)} == {"todo"}

@@ -99,6 +99,21 @@ def test_a_collector_that_runs_does_it(home: Path) -> None:
     assert names == {"look_up_3", "look_up_1", "look_up_7"}
 
 
+def test_those_of_one_trace_are_chosen_and_no_others(home: Path) -> None:
+    other = build.req(build.tool("a" * 16, "", "elsewhere", {}, "x", tid="2" * 32)).SerializeToString()
+    with serve(home, POLICY) as serving:
+        for body in (other, bare(9)):
+            assert ask(f"{serving.at.otlp_http}/v1/traces", body).status == 200
+        until(
+            lambda: {"execute_tool elsewhere", "execute_tool look_up_9"} <= {str(one["name"]) for one in listed(home)}
+        )
+        told = runreel(home, "quarantine", "drop", "--all", "--trace", "2222", "--reason", "missing", "--json").json()
+        assert told == {"dropped": 1}
+        assert "execute_tool elsewhere" not in {one["name"] for one in listed(home)}
+        assert runreel(home, "quarantine", "drop", "--all", "--trace", "2222", "--json").json() == {"dropped": 0}
+        assert runreel(home, "quarantine", "drop", "--all", "--json").json()["dropped"] >= 1
+
+
 def names_of(serving: Serving, home: Path) -> set[str]:
     assert serving.process.poll() is None
     return {step["name"] for step in runreel(home, "runs", "show", build.TID, "--json").json()["steps"]}
@@ -110,6 +125,7 @@ def names_of(serving: Serving, home: Path) -> set[str]:
         (("release",), 64, "--all"),
         (("drop", "abc", "--all"), 64, "--all"),
         (("drop", "abc", "--reason", "x"), 64, "--reason"),
+        (("release", "abc", "--trace", "x"), 64, "--trace"),
         (("show", "nothing-has-this-id"), 1, "quarantine ls"),
     ],
 )

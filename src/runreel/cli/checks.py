@@ -180,8 +180,9 @@ def _ledger(tenant: str, counts: Mapping[str, int]) -> tuple[str, State, str, st
     ]
     rejected = sum(count for what, count in counts.items() if what.startswith("rejected:"))
     parts += [f"{rejected:,} rejected"] if rejected else []
-    released = counts.get("released_spans", 0) + counts.get("released_logs", 0)
-    parts += [f"{released:,} of the quarantined were released"] if released else []
+    for what, first in (("withdrawn", "stored"), ("released", "quarantined")):
+        moved = counts.get(f"{what}_spans", 0) + counts.get(f"{what}_logs", 0)
+        parts += [f"{moved:,} of the {first} were {what}"] if moved else []
     return f"ledger {tenant}", "ok", "; ".join(parts), ""
 
 

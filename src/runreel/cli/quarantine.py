@@ -36,6 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action.add_argument("ids", nargs="*", metavar="ID", help="their ids, or the begin of each")
         action.add_argument("--all", action="store_true", help="all that is there")
         action.add_argument("--reason", metavar="TEXT", help="with --all: those whose reason begins with it")
+        action.add_argument("--trace", metavar="ID", help="with --all: those of this trace, by the begin of its id")
     for action in actions.choices.values():
         action.add_argument("--json", action="store_true", help="print one JSON object")
         common.add_store(action)
@@ -66,9 +67,11 @@ def run(args: argparse.Namespace) -> int:
 def _chosen(args: argparse.Namespace, there: Sequence[Quarantined]) -> Sequence[str]:
     if bool(args.ids) == args.all:
         raise UsageError("name what is meant, by id, or write --all")
-    if args.reason is not None and not args.all:
-        raise UsageError("--reason chooses among all: write --all with it")
-    return args.ids or [one.id for one in there if one.reason.startswith(args.reason or "")]
+    for name in ("reason", "trace"):
+        if getattr(args, name) is not None and not args.all:
+            raise UsageError(f"--{name} chooses among all: write --all with it")
+    reason, trace = args.reason or "", args.trace or ""
+    return args.ids or [one.id for one in there if one.reason.startswith(reason) and one.trace_id.startswith(trace)]
 
 
 def _said(args: argparse.Namespace, told: dict[str, object], line: str, stay: Sequence[str]) -> int:
