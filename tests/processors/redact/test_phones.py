@@ -1,6 +1,8 @@
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from presidio_stock import stock
 from runreel.errors import ConfigError
@@ -74,6 +76,33 @@ def test_candidates_inside_of_what_is_taken_are_left_out_and_those_that_reach_ou
     found = finder.find(text, hits, lambda: None, spans[:3])
 
     assert [text[start:end] for start, end in found] == ["(202-555-0144", "202-555-0145 ext. 7", "202-555-0146"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["202-555-0143, ", "1-", "+1 202 555 0143;", "2025550143\n", "12025550143  "])
+    | st.text("0123456789-. ()+x", min_size=1, max_size=14),
+    st.integers(30, 150),
+    st.sampled_from(["", "7", "b", " ext 5", "-0143 ", "202-555-0143"]),
+)
+def test_a_number_again_and_again_is_found_as_often_as_without_a_leap(unit: str, times: int, rest: str) -> None:
+    text = unit * times + rest
+    detector = Detector(["PHONE"])
+
+    found = detector.find(text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("runreel.processors.redact.phones._repeats", lambda *_: 0)
+        assert detector.find(text) == found
+
+
+def test_a_text_of_one_and_the_same_candidate_is_leapt_over() -> None:
+    asked: list[None] = []
+    text = "1-" * 100_000
+
+    assert Phones(("US",)).find(text, [(0, 13)], lambda: asked.append(None)) == []
+
+    assert len(asked) < 100
 
 
 def test_an_unknown_region_is_named() -> None:

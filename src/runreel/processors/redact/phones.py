@@ -38,6 +38,7 @@ _EXTENSION_STARTS = frozenset(";xXeEiI#~aA\uff03\uff5e\uff58\uff38\uff45\uff25\u
 _EXTENSION_ENDS = frozenset("xX\uff58\uff38#\uff03~\uff5etTnN\uff54\uff34\uff4e\uff2e\u0431\u0411oO=")
 _BEFORE_NUMBER = " \t,-:.\uff0e"
 _LEADING = re.compile("[\\d(\\[+\uff08\uff3b\uff0b]")
+_LOOK_AHEAD = 256  # characters behind a candidate of which it may depend that it ends there
 _LONGEST_LOOK = 4  # characters behind a candidate that its verdict may depend on
 _MOST_DIGITS = 40  # no number with its prefixes has more; a longer run of digits alone holds none
 _DIGITS_AND_HYPHENS = re.compile(r"[0-9-]+\Z")
@@ -112,12 +113,12 @@ class Phones:
         last = start
         again: tuple[str, str, str] | None = None  # what the candidate before was, and stood between
         known: tuple[tuple[int, int], ...] = ()
-        extended = _is_extended(text, end)
-        for match in self._candidate.finditer(text, start, end + _TAIL if extended else end):
+        limit = end + _TAIL if _is_extended(text, end) else end
+        while (match := self._candidate.search(text, last, limit)) is not None:
             first, after = match.span()
             if first >= end:
                 break
-            last = after
+            before_last, last = last, after
             check()
             if after - first < 7 or _is_hopeless(match[0]):
                 continue
@@ -125,7 +126,10 @@ class Phones:
                 continue
             around = text[max(0, first - 1) : first], match[0], text[after : after + _LONGEST_LOOK]
             if around == again and match.lastindex is None:  # a text may be one number, again and again
-                found += [(first + a, first + b) for a, b in known]
+                times = 1 if taken else 1 + _repeats(text, before_last, after, min(end, limit))
+                period = after - before_last
+                found += [(first + a + n * period, first + b + n * period) for n in range(times) for a, b in known]
+                last += (times - 1) * period
                 continue
             before = _kind(text[first - 1]) if first else ""
             behind = _kind(text[after]) if after < len(text) else ""
@@ -202,6 +206,15 @@ def _kind(char: str) -> str:
     if char in "%$":
         return "%"
     return "a" if char.isalpha() else char if char in "+([" else " "
+
+
+def _repeats(text: str, start: int, end: int, limit: int) -> int:
+    """Return how many times more, up to a limit, a text goes on with what stands at [start:end], with as much left
+    behind that whatever is looked for there finds the same."""
+    period, done, size = end - start, end, 4 * (end - start)
+    while done + size <= limit and text[done : done + size] == text[done - period : done - period + size]:
+        done, size = done + size, 2 * size
+    return max(0, (done - end - _LOOK_AHEAD) // period - 2)
 
 
 def _is_timestamp(text: str, start: int, end: int) -> bool:
