@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from canonical_values import JSON_DOCUMENTS, VALUES, json_texts
 from runreel.canonical import dumps, exact_ref, join_payload, make_ref, split_payload
 from runreel.canonical.growing import Memo
+from runreel.canonical.literals import STYLES
 from runreel.canonical.parts import Seen
 from runreel.errors import CorruptError, NotFoundError
 from runreel.values import Value
@@ -109,19 +110,38 @@ def test_a_part_that_is_missing_is_said_by_who_was_asked() -> None:
 
 @given(st.lists(JSON_DOCUMENTS, min_size=1, max_size=5), st.sampled_from([1, 40, 256]))
 def test_literals_that_were_seen_change_no_result(documents: list[Any], threshold: int) -> None:
-    seen: Seen = {}
+    seen = Seen()
     texts = [json.dumps({"inside": json.dumps(document), "text": "long " * 60}) for document in documents]
 
     for text in [*texts, *texts, json.dumps(texts)]:
         assert split_payload(text, threshold, seen=seen) == split_payload(text, threshold)
 
 
+HEAD = "the same beginning, " * 20
+ENDS = st.sampled_from(["", "a", '"', "\\", "\\n", "\n", "/", "é", "\ud800", '", "', '\\",', "<&>", "]"])
+
+
+@given(st.lists(ENDS, min_size=1, max_size=6), st.lists(st.sampled_from("agpuvb"), min_size=1, max_size=6))
+def test_literals_that_begin_alike_are_told_apart(ends: list[str], styles: list[str]) -> None:
+    literals = [
+        f'"{HEAD}{end}"' if style == "b" else STYLES[style](HEAD + end)
+        for end, style in zip(ends, styles * len(ends), strict=False)
+    ]
+    texts = [f'{{"a":{literal}}}' for literal in literals]
+    texts += [f'["x",{",".join(literals)}', *literals]
+    seen = Seen()
+
+    for text in [*texts, *reversed(texts)]:
+        assert split_payload(text, seen=seen) == split_payload(text)
+
+
 def test_a_very_large_literal_is_not_kept_to_be_known_again() -> None:
-    seen: Seen = {}
+    seen = Seen()
     large, small = "x" * 1_000_001, "y" * 1000
 
     ref, _, parts = split_payload(json.dumps([large, small]), seen=seen)
 
-    assert [*seen] == [small]
+    assert [*seen.contents] == [small]
+    assert [literal for literal, _, _ in seen.literals.values()] == [f'"{small}"']
     assert ref.size > len(large)
     assert sorted(len(data) for data, _ in parts.values()) == [1000, 1_000_001]

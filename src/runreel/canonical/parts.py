@@ -18,6 +18,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 
 from runreel.canonical.literals import STYLES, match_literal, scan_literal, style_of
@@ -27,6 +28,7 @@ from runreel.values import Ref, Value
 THRESHOLD_BYTES = 256
 
 _MOST_SEEN_CHARS = 1_000_000  # literals larger than this are not kept in memory to be known again
+_HEAD_CHARS = 128
 
 MARK = "\ue000"
 
@@ -36,7 +38,6 @@ BINARY = "application/octet-stream"
 
 Get = Callable[[str], bytes]
 Parts = dict[str, tuple[bytes, str]]
-Seen = dict[str, tuple[str, Parts]]
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 _BINARY_MARKER = re.compile("b([snuw]):([0-9a-f]{64}):", re.DOTALL)
@@ -65,6 +66,25 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"MM\0*", "image/tiff"),
     (0, b"PK\x03\x04", "application/zip"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Heavy strings that were split before, with one threshold, so that the work is done once.
+
+    Attributes:
+        contents: What a literal says, to its marker and parts.
+        literals: How a literal begins, to the latest one that does, what stands in its place, and its parts.
+    """
+
+    contents: dict[str, tuple[str, Parts]] = field(default_factory=dict)
+    literals: dict[str, tuple[str, str, Parts]] = field(default_factory=dict)
+
+    def literal(self, text: str, start: int) -> tuple[str, str, Parts] | None:
+        """Return the literal that stands at this place of a text. Where one ends, and all else about it, is told by its
+        own characters: the same ones are the same literal."""
+        known = self.literals.get(text[start : start + _HEAD_CHARS])
+        return known if known is not None and text.startswith(known[0], start) else None
 
 
 def split_value(value: Value, threshold: int = THRESHOLD_BYTES, seen: Seen | None = None) -> tuple[Value, Parts]:
@@ -135,14 +155,13 @@ def sniff_media_type(data: bytes) -> str | None:
 class Splitter:
     """Gathers the parts of one value; `parts` may start with those of a prefix.
 
-    `seen` are heavy literals that were split before, with their markers and parts; what is new is added. The same
-    threshold must hold for all of them.
+    `seen` are heavy literals that were split before, with the same threshold; what is new is added.
     """
 
     def __init__(self, threshold: int, parts: Parts | None = None, seen: Seen | None = None) -> None:
         self.parts: Parts = dict(parts or {})
         self._threshold = max(1, threshold)
-        self._seen = {} if seen is None else seen
+        self._seen = Seen() if seen is None else seen
 
     def value(self, value: Value, nested: bool) -> Value:
         if isinstance(value, str):
@@ -209,32 +228,45 @@ class Splitter:
         # In ASCII a character is a byte, and an escape is shorter than what it is written with.
         light = _light_literals((self._threshold - 1) // (1 if text.isascii() else 4))
         while (start := text.find('"', _behind(light, text, at))) >= 0:
-            content, valid, at = read(text, start)
-            if not valid:
-                # An error costs the time to count the lines in front of it: once is enough.
-                read = match_literal
-            if not self._heavy(content):
-                continue
-            pieces += (escape_template(text[done:start]), self._insert(content, valid, text[start:at]))
+            known = self._seen.literal(text, start)
+            if known is not None:
+                at, insert = start + len(known[0]), known[1]
+                self.parts.update(known[2])
+            else:
+                content, valid, at = read(text, start)
+                if not valid:
+                    # An error costs the time to count the lines in front of it: once is enough.
+                    read = match_literal
+                if not self._heavy(content):
+                    continue
+                insert = self._insert(content, valid, text[start:at])
+            pieces += (escape_template(text[done:start]), insert)
             done = at
         return done, "".join(pieces)
 
     def _insert(self, content: str, valid: bool, literal: str) -> str:
         """Return what stands in the place of a heavy literal."""
         style = style_of(content, literal) if valid else "v"
-        marker = f"p:{self._part(_to_bytes(literal[1:-1]), TEXT)}" if style == "v" else self._nested(content)
-        return f"{MARK}{style}{len(marker)}:{marker}"
+        if style == "v":
+            verbatim = Splitter(self._threshold)
+            marker, parts = f"p:{verbatim._part(_to_bytes(literal[1:-1]), TEXT)}", verbatim.parts
+        else:
+            marker, parts = self._nested(content)
+        self.parts.update(parts)
+        insert = f"{MARK}{style}{len(marker)}:{marker}"
+        if len(literal) <= _MOST_SEEN_CHARS:
+            self._seen.literals[literal[:_HEAD_CHARS]] = literal, insert, parts
+        return insert
 
-    def _nested(self, content: str) -> str:
-        """Return the marker of a literal's content. What a tool returned stands in its own span and in a message."""
-        if len(content) > _MOST_SEEN_CHARS:
-            return self._marker(content, nested=True)
-        known = self._seen.get(content)
+    def _nested(self, content: str) -> tuple[str, Parts]:
+        """Return the marker of a literal's content, and its parts. The same text may stand there in other escapes."""
+        known = self._seen.contents.get(content)
         if known is None:
             inside = Splitter(self._threshold, seen=self._seen)
-            known = self._seen[content] = inside._marker(content, nested=True), inside.parts
-        self.parts.update(known[1])
-        return known[0]
+            known = inside._marker(content, nested=True), inside.parts
+            if len(content) <= _MOST_SEEN_CHARS:
+                self._seen.contents[content] = known
+        return known
 
 
 def _behind(light: re.Pattern[str], text: str, at: int) -> int:

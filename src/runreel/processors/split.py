@@ -101,7 +101,7 @@ class _Work:
         self._threshold = threshold
         self._alike = threshold == _COPY_INLINE_BYTES  # what a row keeps is what the copy hash is made of
         self._memo = memo
-        self._seen: Seen = {}
+        self._seen = Seen()
         self._texts: dict[tuple[int, str], tuple[str, Ref]] = {}
         self._refs: dict[int, Ref] = {}
         self._shared: dict[int, Value] = {}
