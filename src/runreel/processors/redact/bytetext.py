@@ -7,6 +7,9 @@ _CONTROLS = bytes([*range(9), 11, 12, *range(14, 32), 127, *range(0x80, 0xA0)])
 _NO_ASCII_TEXT = bytes([*range(9), 11, 12, *range(14, 32), *range(127, 256)])
 _MOST_CONTROLS = 0.1  # of eight-bit text; random bytes have 0.24
 _LEAST_ASCII = 0.6  # of bytes with text and lengths or tags between it; random bytes have 0.37
+_DECODERS = {
+    "utf-8": codecs.utf_8_decode, "utf-16-le": codecs.utf_16_le_decode, "utf-16-be": codecs.utf_16_be_decode,
+}  # fmt: skip
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
@@ -27,6 +30,16 @@ def readable(data: bytes, *, cut: bool = False) -> Readable | None:
     UTF-8 where they are valid; UTF-16, with or without a byte order mark, where every other byte is zero; else bytes
     that are text for the most part are taken one character a byte. `cut`: the last character may be incomplete.
     """
+    found = unicode_text(data, cut=cut)
+    if found is not None or not data:
+        return found
+    if _few(data, _CONTROLS, _MOST_CONTROLS) or _few(data, _NO_ASCII_TEXT, 1 - _LEAST_ASCII):
+        return Readable(data.decode("latin-1"), "latin-1")
+    return None
+
+
+def unicode_text(data: bytes, *, cut: bool = False) -> Readable | None:
+    """Return the same, but for bytes that are taken one character each."""
     if not data:
         return None
     for mark, codec in _BYTE_ORDER_MARKS:
@@ -37,11 +50,7 @@ def readable(data: bytes, *, cut: bool = False) -> Readable | None:
     if 0 in data and (wide := _wide(data, cut=cut)):
         return wide
     text = _decoded(data, "utf-8", cut=cut)
-    if text is not None:
-        return Readable(text, "utf-8")
-    if _few(data, _CONTROLS, _MOST_CONTROLS) or _few(data, _NO_ASCII_TEXT, 1 - _LEAST_ASCII):
-        return Readable(data.decode("latin-1"), "latin-1")
-    return None
+    return None if text is None else Readable(text, "utf-8")
 
 
 def _few(data: bytes, chars: bytes, share: float) -> bool:
@@ -63,7 +72,7 @@ def _wide(data: bytes, *, cut: bool) -> Readable | None:
 
 def _decoded(data: bytes, codec: str, *, cut: bool) -> str | None:
     try:
-        return codecs.getincrementaldecoder(codec)().decode(data) if cut else data.decode(codec)
+        return _DECODERS[codec](data, "strict", not cut)[0]
     except UnicodeDecodeError:
         return None
 

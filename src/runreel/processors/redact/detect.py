@@ -191,6 +191,8 @@ class Detector:
 
 def without_contained(found: list[Finding]) -> list[Finding]:
     """Drop findings inside others of the same entity with an equal or higher score, as Presidio does; in order."""
+    if len(found) < 2:
+        return found
     kept: list[Finding] = []
     active: dict[str, list[Finding]] = {}
     for item in sorted(set(found), key=lambda item: (item.start, -item.end, -item.score)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from runreel.processors.redact.bytetext import Readable, readable
+from runreel.processors.redact.bytetext import Readable, readable, unicode_text
 from runreel.processors.redact.scan import Gate
 
 SHORTEST = 18  # characters: thirteen bytes
@@ -153,12 +153,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[Run]:
 
 def _is_plain(data: bytes) -> bool:
     """Tell whether bytes are text beyond doubt."""
-    read = readable(data, cut=True)
-    return (
-        read is not None
-        and read.codec != "latin-1"
-        and read.text.translate({9: None, 10: None, 13: None}).isprintable()
-    )
+    read = unicode_text(data, cut=True)
+    return read is not None and read.text.translate({9: None, 10: None, 13: None}).isprintable()
 
 
 def _decode(run: str, *, cut: bool = False) -> bytes | None:

@@ -52,12 +52,14 @@ class Memo(Generic[V]):
         return hasher.digest()
 
     def get(self, key: bytes) -> V | None:
-        with self._lock:
-            found = self._entries.get(key)
-            if found is None:
-                return None
+        found = self._entries.get(key)
+        if found is None:
+            return None
+        try:  # without the lock, which would take as long as all else here
             self._entries.move_to_end(key)
+        except KeyError:  # another thread has put so much meanwhile that it is gone
             return found[0]
+        return found[0]
 
     def put(self, key: bytes, value: V, weight: int = 1) -> None:
         with self._lock:

@@ -144,14 +144,13 @@ class Search:
 
     def _secrets(self, base: str, hits: Hits, budget: Budget) -> list[Spot]:
         spans: list[Span] = []
-        for number, rule in enumerate(RULES, self._first_rule):
-            if number in hits:
-                budget.check()
-                places = hits[number]
-                if rule.near is not None and places[0] != NO_PLACE:
-                    spans += rule.near(base, places)
-                else:
-                    spans += rule.find(base, max(0, places[0][1] - rule.reach))
+        for number in sorted([number for number in hits if number >= self._first_rule]):
+            budget.check()
+            rule, places = RULES[number - self._first_rule], hits[number]
+            if rule.near is not None and places[0] != NO_PLACE:
+                spans += rule.near(base, places)
+            else:
+                spans += rule.find(base, max(0, places[0][1] - rule.reach))
         return [Spot(start, end, "secret", rule, "", (f"SECRET:{rule}",)) for start, end, rule in merge(spans)]
 
     def _personal(self, base: str, hits: Hits, where: Where, budget: Budget) -> list[Spot]:
