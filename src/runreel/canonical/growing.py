@@ -66,8 +66,11 @@ class Memo:
         """Return the longest prefix known of a text."""
         with self._lock:
             known = tuple(self._prefixes.get(text[:_KEY_CHARS], ()))
-        fitting = (prefix for prefix in known if text.startswith(prefix.text))
-        return max(fitting, key=lambda prefix: len(prefix.text), default=_NOTHING)
+        longest = _NOTHING
+        for prefix in known:
+            if len(prefix.text) > len(longest.text) and text.startswith(prefix.text):
+                longest = prefix
+        return longest
 
     def put(self, prefix: Prefix, before: Prefix) -> None:
         """Remember a prefix in the place of those that it continues, of which `before` is known to be one."""
