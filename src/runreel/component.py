@@ -95,5 +95,5 @@ class KeepsQuarantine(Protocol):
     quarantine: Quarantine
 
     def withdraw(self, batch: SplitBatch) -> None:
-        """Delete the spans and log events of a batch where they are stored: they are kept aside. What they name, and
-        others may name too, stays. Raises StoreError, ConsumeError; once more changes nothing."""
+        """Delete the log events and spans of a batch where they are stored, in that order: they are kept aside. What
+        they name, and others may name too, stays. Raises StoreError, ConsumeError; once more changes nothing."""

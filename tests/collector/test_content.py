@@ -1,30 +1,30 @@
 """Runs that lack required content go into the quarantine once they are over, whole, and come back when released."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import content_kit
 import otlp_build as build
-from collector_kit import CONFIG, SPOOLED, Running, ask, collector, until
-from otlp_build import ROOT
+from collector_kit import CONFIG, SPOOLED, Running, ask, until
+from content_kit import a_run, llm, running
 from planted import Scan, garden
 from runreel.collector import content
 from runreel.collector.content import Content
 from runreel.collector.run_list import Quiet
 from runreel.collector.telemetry import Telemetry
-from runreel.components import open_database
 from runreel.errors import NotFoundError, RetryableError, StoreError
 from runreel.exporters.memory import Memory
 from runreel.otlp import decode
-from runreel.processors.chain import Chain
-from runreel.processors.redact.keys import TenantKey
-from runreel.processors.redact.redactor import Redactor
-from runreel.processors.schema import Schema
-from runreel.processors.split import Split
 from runreel.runs.load import Settings, StoreRuns
 from runreel.spool.quarantine import items, opened
 from runreel.storage import RunQuery
@@ -32,23 +32,7 @@ from runreel.values import SplitBatch
 from store_kit import Clock, split, stored
 from stored_bytes import contents, found
 
-POLICY = 'schema: {required_fields: {"*": {llm.input: quarantine, tool.output: flag}}},'
 OTHER = "1" * 32
-LONG = "A long answer about trains. " * 30
-QUICK = Settings(quiet_s=0.1, idle_s=0.2)
-
-
-def llm(sid: str, tid: str, *, asked: bool = True) -> build.Span:
-    made = build.llm(sid, ROOT, [build.msg("user", "hi")], [build.msg("assistant", LONG)], tid=tid, at=1)
-    if not asked:
-        kept = [one for one in made.attributes if one.key != "gen_ai.input.messages"]
-        del made.attributes[:]
-        made.attributes.extend(kept)
-    return made
-
-
-def a_run(tid: str, *, asked: bool = True) -> tuple[build.Span, ...]:
-    return build.agent(tid=tid), llm("00000000000000b1", tid, asked=asked), llm("00000000000000b2", tid)
 
 
 # --- alone, on a clock that a test moves ------------------------------------------------------------------------------
@@ -243,6 +227,29 @@ def test_a_store_that_is_away_loses_nothing(desk: Desk, monkeypatch: pytest.Monk
     assert desk.counts.total("runreel_quarantined_items") == 3
 
 
+@pytest.mark.parametrize("deleted", [0, 1, 2, 3])
+def test_one_whose_deletion_was_cut_off_is_finished_whatever_of_it_was_gone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, deleted: int
+) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    withdraw = desk.store.withdraw
+
+    def cut_off(batch: SplitBatch) -> None:
+        withdraw(replace(batch, rows=batch.rows[:deleted]))
+        raise StoreError("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(desk.store, "withdraw", cut_off)
+        with pytest.raises(StoreError):
+            desk.look()
+    desk.restart()
+    desk.look(700)  # what is left may have no root any more
+
+    rows, _ = desk.store.rows("default", [build.TID])
+    assert (rows, desk.listed(), len(desk.aside())) == ([], [], 3)
+    assert desk.counts.total("runreel_quarantined_items") == 3
+
+
 def test_what_is_flagged_stays_and_is_counted_once_by_service() -> None:
     desk = Desk(**{"llm.input": "flag"})
     desk.store.export(stored(*a_run(build.TID, asked=False)))
@@ -264,15 +271,6 @@ def test_a_damaged_run_stays_where_it_is(desk: Desk) -> None:
 
 
 # --- a collector, with redaction, on a real store ---------------------------------------------------------------------
-
-
-@contextmanager
-def running(home: Path, text: str) -> Iterator[tuple[Running, StoreRuns]]:
-    database = open_database(home)
-    runs = StoreRuns(database, database._blobs, QUICK)
-    chain = Chain(Schema(), Redactor(TenantKey("k1", b"0" * 32)), Split())
-    with collector(home, database, text.replace("schema: ,", POLICY), chain, runs) as started:  # type: ignore[arg-type]
-        yield started, runs
 
 
 @pytest.fixture(autouse=True)
@@ -336,3 +334,58 @@ def test_no_planted_value_is_in_any_byte_of_what_was_put_aside(tmp_path: Path) -
     assert Scan(plants).found(data for _, data in contents(home)) == set()
     assert found(home, {"e-mail": b"dana.fields@example.com"}) == {}
     assert found(home, {"kept": b"about trains"})  # or the scan is blind
+
+
+# --- and when it is killed --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def program(home: Path) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+    """Run a collector as a program; yields it, and what asks it."""
+    here = Path(content_kit.__file__)
+    path = os.pathsep.join([str(here.parent), *sys.path])
+    process = subprocess.Popen(
+        [sys.executable, str(here), str(home)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    try:
+        assert process.stdout
+        address, http, token = process.stdout.readline().split()
+
+        def asked(what: str, body: bytes | None = None) -> Any:
+            if body is not None:
+                return ask(f"{http}/v1/{what}", body).status
+            return ask(f"{address}/api/v1/{what}", authorization=f"Bearer {token}").json()
+
+        yield process, asked
+    finally:
+        process.kill()
+        process.wait(60)
+
+
+def _more_than(asked: Any, records: int) -> bool:
+    return len(asked("quarantine")["items"]) > records
+
+
+def test_after_kill_9_at_any_point_of_it_every_record_is_aside_once_and_the_ledger_exact(tmp_path: Path) -> None:
+    home, traces = tmp_path / "home", [f"{number:032x}" for number in range(1, 9)]
+    moved = 0
+    for trace_id in traces:
+        with program(home) as (_, asked):
+            assert asked("traces", build.req(*a_run(trace_id, asked=False)).SerializeToString()) == 200
+            if int(trace_id, 16) % 2:  # killed at the first sign of it, or before
+                until(partial(_more_than, asked, moved))
+        moved += 3
+
+    with program(home) as (process, asked):
+        until(lambda: len(asked("quarantine")["items"]) == moved and asked("runs")["runs"] == [])
+        ledger = until(lambda: one if (one := asked("stores")["ledger"]["default"])["spooled_spans"] == 0 else None)
+        kept = asked("quarantine")["items"]
+        process.terminate()
+        process.wait(60)
+
+    counts = {name: ledger.get(f"{name}_spans", 0) for name in ("acknowledged", "stored", "quarantined", "withdrawn")}
+    assert counts == {"acknowledged": moved, "stored": moved, "quarantined": 0, "withdrawn": moved}
+    assert sorted(one["trace_id"] for one in kept) == sorted(traces * 3)

@@ -6,7 +6,8 @@ is sent again. A run that lost single spans would look complete and replay wrong
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import replace
 
 from runreel.collector import telemetry
 from runreel.collector.commit import Exporters
@@ -24,7 +25,7 @@ from runreel.runs.load import StoreRuns
 from runreel.spool import Spool
 from runreel.spool.quarantine import items
 from runreel.storage import RunStore
-from runreel.values import DEFAULT_TENANT, Quarantined, Resource, Run, RunSummary, SplitBatch
+from runreel.values import DEFAULT_TENANT, Quarantined, Resource, Run, RunSummary, SpanKey, SplitBatch
 
 _MOST_KNOWN = 10_000
 _CHUNK_BYTES = 16 << 20
@@ -99,21 +100,22 @@ class Content:
     def _act(self, run: Run) -> bool:
         """Do what the policy says of what the run lacks; say whether it is gone from the store."""
         found = list(lacking(run, self._policy))
-        apart = next((field for field in found if self._policy[field] == "quarantine"), None)
-        if apart is not None and self._withdraw(run, f"missing_field:{apart}"):
+        bad = [(step, field) for step, field in found if self._policy[field] == "quarantine"]
+        if bad and self._withdraw(run, f"missing_field:{bad[0][1]}", {key for step, _ in bad for key in step.keys}):
             return True
         service = self._services.name(Resource(run.service))
-        for field in found:
+        for _, field in found:
             self._counts.add(telemetry.UNUSUAL, service=service, what=f"missing_field:{field}")
         return False
 
-    def _withdraw(self, run: Run, reason: str) -> bool:
+    def _withdraw(self, run: Run, reason: str, bad: Container[SpanKey]) -> bool:
         """Move a run into the quarantine, unless something of it was released: then that is said for all of it.
 
-        First all of it is kept aside, then it is deleted: one that was cut off in between is judged again, and what is
-        kept already is not put there, nor counted, once more.
+        First all of it is kept aside, then it is deleted, last the spans that lack something: one that was cut off in
+        between is judged again by them, and what is kept already is not put there, nor counted, once more.
         """
         whole = self._runs.whole(self._tenant, run.run_id)
+        whole = replace(whole, rows=tuple(sorted(whole.rows, key=lambda row: row.span.key in bad)))
         kept = list(items(whole, reason))
         fates = self._store.quarantine.fates(self._tenant, [one.id for one in kept])
         if "released" in fates.values():

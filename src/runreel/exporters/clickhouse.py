@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -129,15 +129,19 @@ class ClickHouse:
 
     def withdraw(self, batch: SplitBatch) -> None:
         """Delete the spans and log events of a batch, bytes and all; waits for it. Raises StoreError, ConsumeError."""
-        keys = [one.span.key for one in batch.rows]
-        erase(self._engine, "spans", [(one.tenant, one.trace_id, one.span_id, one.copy) for one in keys])
-        logs = [(one.tenant, one.trace_id, one.span_id, one.copy) for one in batch.logs]
-        erase(self._engine, "log_events", logs)
+        spans, logs = [one.span.key for one in batch.rows], batch.logs
+        traces = {one.trace_id for one in spans} | {one.trace_id for one in logs}
+        # Before, too: cut off in between, no line of the cache may be trusted that was made while they were there.
+        self._tell_news(batch.tenant, traces)
+        erase(self._engine, "log_events", [(one.tenant, one.trace_id, one.span_id, one.copy) for one in logs])
+        erase(self._engine, "spans", [(one.tenant, one.trace_id, one.span_id, one.copy) for one in spans])
+        self._tell_news(batch.tenant, traces)
+
+    def _tell_news(self, tenant: str, trace_ids: Iterable[str]) -> None:
         with self._writing:
             arrived = self._arrived_ns = max(self._arrived_ns + 1, self._clock())
-            gone = rows.gone([one.trace_id for one in keys] + [one.trace_id for one in batch.logs], arrived)
-            # The news come last: whoever knows of them sees the rows gone.
-            self._engine.insert("traces", tables.trace_columns(batch.tenant, gone), new_token())
+            columns = tables.trace_columns(tenant, rows.gone(trace_ids, arrived))
+            self._engine.insert("traces", columns, new_token())
 
     def check(self) -> None:
         """Write the tables' version again, and read it. Raises StoreError, ConsumeError."""

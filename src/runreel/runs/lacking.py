@@ -2,13 +2,13 @@
 
 from collections.abc import Container, Iterator
 
-from runreel.values import Ref, Run
+from runreel.values import Ref, Run, Step
 
 _FAILED_HERE = "redaction_failed"
 
 
-def lacking(run: Run, fields: Container[str]) -> Iterator[str]:
-    """Yield the name of a wanted field for each step that has none of it, in the order of the steps.
+def lacking(run: Run, fields: Container[str]) -> Iterator[tuple[Step, str]]:
+    """Yield each step that has none of a wanted field, with the field's name, in the order of the steps.
 
     Args:
         run: A run that is over: what is open may still be told.
@@ -28,7 +28,7 @@ def lacking(run: Run, fields: Container[str]) -> Iterator[str]:
             continue
         for name in (f"{step.kind}.{gap.field}", gap.field):
             if name in fields:
-                yield name
+                yield step, name
                 break
 
 
