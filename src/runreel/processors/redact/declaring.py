@@ -122,6 +122,7 @@ class _Record:
         self._actions: dict[Path, Class] = {}
         self._before = _tokens(work.counts)
         self._roots: dict[Path, Entries] = {}  # arguments and results of tools: what cannot be taken apart goes whole
+        self._lengths: list[int] = []  # of the paths in both, from the longest on
         self.marks: list[str] = []
 
     # --- which class where ------------------------------------------------------------------------------------------
@@ -178,9 +179,15 @@ class _Record:
     def _apply(self, root: Path, entries: Entries) -> None:
         """Apply entries to one tool's arguments or result."""
         self._roots[root] = entries
+        self._note_length(root)
 
     def _put(self, path: Path, kind: Class) -> None:
         self._actions[path] = _stricter(kind, self._actions.get(path))
+        self._note_length(path)
+
+    def _note_length(self, path: Path) -> None:
+        if len(path) not in self._lengths:
+            self._lengths = sorted([*self._lengths, len(path)], reverse=True)
 
     # --- what becomes of it -----------------------------------------------------------------------------------------
 
@@ -214,7 +221,9 @@ class _Record:
         """Return the class that holds at a place: that of the nearest place around it that has one."""
         nearest, kind = 0, None
         broken = isinstance(content, Piece) and content.node.kind == "broken"
-        for length in range(len(path), 0, -1):
+        for length in self._lengths:
+            if length > len(path):
+                continue
             around = path[:length]
             declared = self._actions.get(around)
             if declared is not None and length >= nearest:

@@ -65,7 +65,7 @@ def tokens(text: str, at: int = 0) -> list[Token] | None:
         after_key = group == _COLON
         if group == _ESCAPED:
             start = end
-            decoded, at = _string(text, start)
+            decoded, at = string(text, start)
             if at < 0:
                 return None
             end = at - 1
@@ -81,7 +81,7 @@ def tokens(text: str, at: int = 0) -> list[Token] | None:
     return None
 
 
-def _string(text: str, start: int) -> tuple[str | None, int]:
+def string(text: str, start: int) -> tuple[str | None, int]:
     """Return what a string that starts at `start` stands for, None where it holds an escape that JSON does not have;
     and the place behind its closing quote, -1 where there is none."""
     try:

@@ -6,7 +6,7 @@ What stands around a replaced place in a JSON text stays byte for byte, as with 
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from runreel.processors.redact import jsontext
@@ -15,8 +15,10 @@ from runreel.values import Value
 
 Path: TypeAlias = tuple[str, ...]
 
+# Groups: a sign, a string without escapes, the quote of another string, a scalar.
+_SIGN, _STRING, _ESCAPED = 1, 2, 3
 _TOKEN = re.compile(
-    r"[\s]*+(?:([{}\[\],:])|(\"(?:[^\"\\]++|\\.)*+\")|(true|false|null|-?(?:NaN|Infinity)|-?[0-9][0-9.eE+\-]*+))",
+    r"\s*+(?:([{}\[\],:])|(\"[^\"\\]*+\")|(\")|(true|false|null|-?(?:NaN|Infinity)|-?[0-9][0-9.eE+\-]*+))",
     re.DOTALL,
 )
 _CUT = re.compile(r"\"(?:[^\"\\]|\\.)*\\?|[a-zA-Z0-9.+\-]{1,32}", re.DOTALL)
@@ -30,13 +32,15 @@ _CLOSED = {"}": "map", "]": "list"}
 @dataclass(slots=True)
 class Node:
     """A value in a JSON text: text[start:end], strings with their quotes. `cut`: the text ends inside of it. What is
-    behind the last thing that is JSON's is of kind `broken`, unless it looks like the start of a value that was cut."""
+    behind the last thing that is JSON's is of kind `broken`, unless it looks like the start of a value that was cut.
+    `decoded`: what a string stands for, once it was asked for."""
 
     path: Path
     kind: str
     start: int
     end: int
     cut: bool = False
+    decoded: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -53,14 +57,21 @@ def nodes(text: str) -> list[Node]:
     stack: list[_Open] = []
     at = 0
     while (match := _TOKEN.match(text, at)) is not None:
-        sign, string, _ = match.groups()
-        start, at = match.end() - len(match.group().lstrip()), match.end()
+        group, decoded = match.lastindex or 0, None
+        start, end = match.start(group), match.end()
+        if group == _ESCAPED:
+            decoded, end = jsontext.string(text, end)
+            if end < 0:
+                break
+        at = end
         top = stack[-1] if stack else None
-        if sign is None:
-            if string is not None and top is not None and top.node.kind == "map" and top.key is None:
-                top.key = jsontext.decode(text, start + 1, at - 1) or ""
+        sign = text[start] if group == _SIGN else ""
+        if not sign:
+            if group in (_STRING, _ESCAPED) and top is not None and top.node.kind == "map" and top.key is None:
+                top.key = text[start + 1 : end - 1] if group == _STRING else decoded or ""
             else:
-                found.append(Node(_path(top), "string" if string is not None else "scalar", start, at))
+                kind = "string" if group in (_STRING, _ESCAPED) else "scalar"
+                found.append(Node(_path(top), kind, start, end, decoded=decoded))
                 if not stack:
                     break
         elif sign in "{[":
@@ -183,4 +194,6 @@ def _content(text: str, node: Node) -> Content:
         return Scalar(text[node.start : node.end])
     if node.cut:
         return text[node.start : node.end].removeprefix('"')
-    return jsontext.decode(text, node.start + 1, node.end - 1)
+    if node.decoded is None:
+        node.decoded = jsontext.decode(text, node.start + 1, node.end - 1)
+    return node.decoded
