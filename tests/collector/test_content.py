@@ -26,6 +26,7 @@ from runreel.errors import NotFoundError, RetryableError, StoreError
 from runreel.exporters.memory import Memory
 from runreel.otlp import decode
 from runreel.runs.load import Settings, StoreRuns
+from runreel.semconv import keys
 from runreel.spool.quarantine import items, opened
 from runreel.storage import RunQuery
 from runreel.values import SplitBatch
@@ -225,6 +226,17 @@ def test_a_store_that_is_away_loses_nothing(desk: Desk, monkeypatch: pytest.Monk
 
     assert (desk.listed(), len(desk.aside())) == ([], 3)
     assert desk.counts.total("runreel_quarantined_items") == 3
+
+
+def test_a_replay_is_what_the_code_said_and_stays(desk: Desk) -> None:
+    root, *calls = a_run(OTHER, asked=False)
+    root.attributes.extend([build.kv(keys.RUN_ID, "r1.replay-1"), build.kv(keys.OF_RUN, "r1")])
+    desk.store.export(stored(root, *calls))
+
+    desk.look(700)
+
+    assert desk.aside() == []
+    assert [one.run_id for one in desk.runs.runs(RunQuery(replays=True))] == ["r1.replay-1"]
 
 
 @pytest.mark.parametrize("deleted", [0, 1, 2, 3])

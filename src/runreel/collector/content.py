@@ -85,7 +85,7 @@ class Content:
                 self._judge(summary)
 
     def _judge(self, summary: RunSummary) -> None:
-        if summary.open or self._judged.get(summary.run_id) == summary.revision:
+        if summary.open or summary.replay_of is not None or self._judged.get(summary.run_id) == summary.revision:
             return
         if summary.replayable != "full":  # what is looked for is part of what a frozen replay needs
             try:
