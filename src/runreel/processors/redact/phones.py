@@ -114,7 +114,7 @@ class Phones:
         again: tuple[str, str, str] | None = None  # what the candidate before was, and stood between
         known: tuple[tuple[int, int], ...] = ()
         limit = end + _TAIL if _is_extended(text, end) else end
-        while (match := self._candidate.search(text, last, limit)) is not None:
+        while last < end and (match := self._candidate.search(text, last, limit)) is not None:
             first, after = match.span()
             if first >= end:
                 break

@@ -58,9 +58,7 @@ class Values:
 
     def value(self, value: Value, name: str, counts: Counter[str]) -> Value:
         """Return a value, that stands under `name`, redacted: itself where nothing is found in a text."""
-        if value is None or isinstance(value, bool):
-            return value
-        if sensitive_key(name) is None and self._is_clean(value, name):
+        if value is None or isinstance(value, bool) or (sensitive_key(name) is None and self._is_clean(value, name)):
             return value
         if isinstance(value, str):
             return self._value(value, name, counts, self._budget(len(value)))

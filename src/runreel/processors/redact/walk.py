@@ -211,6 +211,8 @@ class Walk:
         return (*kept, *(mark for mark in dict.fromkeys(new) if mark not in kept))
 
     def _attributes(self, attributes: Mapping[str, Value], path: str) -> Mapping[str, Value]:
+        if all(map(self._values.is_clean_name, attributes)):  # nearly always
+            return {name: self._value(value, name, path, name) for name, value in attributes.items()}
         names = {name: self._name(name, path, place) for place, name in enumerate(attributes)}
         return renamed(attributes, names.__getitem__, lambda name, value: self._value(value, name, path, names[name]))
 
