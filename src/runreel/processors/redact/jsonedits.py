@@ -107,7 +107,6 @@ class Document:
             kind, first, last, _, decoded = token
             if kind == "key":
                 self._groups.end_list()
-                decoded = decoded if decoded is not None else jsontext.decode(text, first, last)
                 if decoded is None:
                     return None
                 above = _name(decoded)
@@ -143,7 +142,7 @@ class Document:
     def _string(self, number: int, token: Token, above: _Name) -> bool:
         """Judge one string, or leave it to be judged with the other short ones. False where it is not JSON's."""
         text = self._text
-        decoded = token.decoded if token.decoded is not None else jsontext.decode(text, token.start, token.end)
+        decoded = token.decoded
         if decoded is None:
             return False
         gap = token.gap
@@ -207,7 +206,7 @@ class Document:
         for token in islice(self._found, number, number + _MOST_WORDS):
             if token.kind != "string" or (words and token.gap.strip() != ","):
                 break
-            words.append(jsontext.decode(self._text, token.start, token.end) or "")
+            words.append(token.decoded or "")
         self._listed = number + max(1, len(words) - 1 if len(words) == _MOST_WORDS else len(words))
         self._settled = max(self._settled, number + len(words))
         if above.text in NAME_LISTS:
@@ -228,7 +227,7 @@ class Document:
         value = self._found[number + 1]
         if key not in NAME_KEYS or value.kind != "string" or value.gap.strip():
             return None
-        name = jsontext.decode(self._text, value.start, value.end)
+        name = value.decoded
         rule = sensitive_key(name) if name and len(name) <= 64 and " " not in name else None
         if rule is None:
             return None
@@ -282,7 +281,7 @@ class Document:
             return first
         for token in found[first:behind]:
             if token.kind == "key":
-                self._pieces.append(Piece(token, jsontext.decode(text, token.start, token.end) or "", NO_CONTEXT))
+                self._pieces.append(Piece(token, token.decoded or "", NO_CONTEXT))
             else:
                 self._cover(token, rule)
         return behind

@@ -29,7 +29,7 @@ SCHEMA_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "ob
 
 class Token(NamedTuple):
     """One key, string or number: text[start:end], for strings without the quotes. `gap` is what stands before it;
-    `decoded` what a string with escapes stands for, None for any other."""
+    `decoded` what a key or string stands for, None where it holds an escape that JSON does not have."""
 
     kind: str
     start: int
@@ -77,7 +77,8 @@ def tokens(text: str, at: int = 0) -> list[Token] | None:
             add(new(Token, ("number", end - len(token[_NUMBER]), end, gap, None)))
         else:
             start, end = token.span(_QUOTE)
-            add(new(Token, ("key" if after_key else "string", start + 1, end - 1, gap, None)))
+            start, end = start + 1, end - 1
+            add(new(Token, ("key" if after_key else "string", start, end, gap, text[start:end])))
     return None
 
 
