@@ -123,6 +123,7 @@ class _Record:
         self._before = _tokens(work.counts)
         self._roots: dict[Path, Entries] = {}  # arguments and results of tools: what cannot be taken apart goes whole
         self._lengths: list[int] = []  # of the paths in both, from the longest on
+        self._ways: set[Path] = set()  # places that lead to those in both
         self.marks: list[str] = []
 
     # --- which class where ------------------------------------------------------------------------------------------
@@ -179,15 +180,16 @@ class _Record:
     def _apply(self, root: Path, entries: Entries) -> None:
         """Apply entries to one tool's arguments or result."""
         self._roots[root] = entries
-        self._note_length(root)
+        self._note_way(root)
 
     def _put(self, path: Path, kind: Class) -> None:
         self._actions[path] = _stricter(kind, self._actions.get(path))
-        self._note_length(path)
+        self._note_way(path)
 
-    def _note_length(self, path: Path) -> None:
+    def _note_way(self, path: Path) -> None:
         if len(path) not in self._lengths:
             self._lengths = sorted([*self._lengths, len(path)], reverse=True)
+        self._ways.update(path[:length] for length in range(len(path)))
 
     # --- what becomes of it -----------------------------------------------------------------------------------------
 
@@ -211,11 +213,18 @@ class _Record:
             return None if kind is None else self._replacement(kind, path, content, depth)
 
         try:
-            return rewrite(value, root, decide, self._nodes)
+            return rewrite(value, root, decide, self._nodes, None if own else self._matters)
         except Exception:  # noqa: BLE001 - whatever it was, the value is withheld; its text may be in the exception
             self._work.counts["redaction_failures"] += 1
             self.marks.append(f"withheld:{name}:redaction_failed")
             return WITHHELD
+
+    def _matters(self, path: Path) -> bool:
+        """Tell whether a class holds at a place, or may hold at one in it."""
+        if path in self._ways:
+            return True
+        heads = (path[:length] for length in self._lengths)
+        return any(head in self._actions or head in self._roots for head in heads)
 
     def _kind(self, path: Path, content: Content) -> Class | None:
         """Return the class that holds at a place: that of the nearest place around it that has one."""

@@ -125,28 +125,47 @@ Decide: TypeAlias = Callable[[Path, Content, int], "str | None"]
 asked for containers and then, where they stay, for what is in them; scalars of JSON text come in their written form."""
 
 
-def rewrite(value: Value, path: Path, decide: Decide, known: dict[str, list[Node]] | None = None) -> Value:
+Matters: TypeAlias = Callable[[Path], bool]
+"""Tells whether anything may be replaced at a place or in it."""
+
+
+def rewrite(
+    value: Value,
+    path: Path,
+    decide: Decide,
+    known: dict[str, list[Node]] | None = None,
+    matters: Matters | None = None,
+) -> Value:
     """Return a value with places replaced, equal to the value itself where none is. `known` remembers what its texts
-    are made of, for one who goes through them again."""
+    are made of, for one who goes through them again. `decide` is not asked about what does not matter."""
+    if matters is not None and not matters(path):
+        return value
     new = decide(path, value, 0)
     if new is not None:
         return new.encode() if isinstance(value, bytes) else new
     if isinstance(value, Mapping):
-        return {key: rewrite(item, (*path, key), decide, known) for key, item in value.items()}
+        return {key: rewrite(item, (*path, key), decide, known, matters) for key, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(rewrite(item, (*path, str(place)), decide, known) for place, item in enumerate(value))
+        return tuple(rewrite(item, (*path, str(place)), decide, known, matters) for place, item in enumerate(value))
     if isinstance(value, str):
-        return apply(value, edits(value, path, decide, 1, known))
+        return apply(value, edits(value, path, decide, 1, known, matters))
     if isinstance(value, bytes) and value.lstrip()[:1] in (b"{", b"["):
         try:
             text = value.decode()
         except UnicodeDecodeError:
             return value
-        return apply(text, edits(text, path, decide, 1, known)).encode()
+        return apply(text, edits(text, path, decide, 1, known, matters)).encode()
     return value
 
 
-def edits(text: str, path: Path, decide: Decide, depth: int, known: dict[str, list[Node]] | None = None) -> list[Edit]:
+def edits(
+    text: str,
+    path: Path,
+    decide: Decide,
+    depth: int,
+    known: dict[str, list[Node]] | None = None,
+    matters: Matters | None = None,
+) -> list[Edit]:
     """Return the edits that replace places in a JSON text; none where it is no object or array."""
     if depth > _DEEPEST or text.lstrip()[:1] not in ("{", "["):
         return []
@@ -161,13 +180,15 @@ def edits(text: str, path: Path, decide: Decide, depth: int, known: dict[str, li
         if node.start < done or not node.path:
             continue
         where = (*path, *node.path)
+        if matters is not None and not matters(where):
+            continue
         content = _content(text, node)
         new = decide(where, content, depth)
         if new is not None:
             out.append(Edit(node.start, node.end, json.dumps(new, ensure_ascii=False), ()))
             done = node.end
         elif node.kind == "string" and isinstance(content, str) and not node.cut:
-            inner = edits(content, where, decide, depth + 1, known)
+            inner = edits(content, where, decide, depth + 1, known, matters)
             if inner:
                 out += _outwards(text, node, inner)
     return out
