@@ -16,7 +16,7 @@ from runreel.exporters.memory import Memory
 from runreel.exporters.vault import FILE as VAULT_FILE
 from runreel.exporters.vault import Vault
 from runreel.runs import discovery
-from runreel.runs.load import StoreRuns
+from runreel.runs.load import Settings, StoreRuns
 from runreel.runs.places import BLOBS_FOLDER, Place, remote_runs, running
 from runreel.runs.sending import Sender
 from runreel.spool import Spool, drain, segments
@@ -218,20 +218,21 @@ def open_exporters(wanted: Mapping[str, Mapping[str, Any]], site: Site) -> dict[
     return {name: built[name] for name in wanted}
 
 
-def runs_in(exporters: Mapping[str, Exporter]) -> RunStore:
+def runs_in(exporters: Mapping[str, Exporter], over: Settings | None = None) -> RunStore:
     """Return the runs that these exporters store. They stay open: `close` of the result shuts the database down too.
+    `over` says when a run counts as over.
 
     Raises KeyError where none of them keeps rows.
     """
     blobs = next((one.blobs for one in exporters.values() if isinstance(one, BlobsExporter)), None)
     for exporter in exporters.values():
         if isinstance(exporter, Memory):
-            return StoreRuns(exporter, blobs or exporter)
+            return StoreRuns(exporter, blobs or exporter, over)
         if not isinstance(exporter, BlobsExporter):
             from runreel.exporters.clickhouse import ClickHouse
 
             if isinstance(exporter, ClickHouse):
-                return StoreRuns(exporter, blobs or Memory())
+                return StoreRuns(exporter, blobs or Memory(), over)
     raise KeyError("none of these exporters keeps rows")
 
 

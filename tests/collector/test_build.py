@@ -6,6 +6,7 @@ from runreel import otlp
 from runreel.collector import build, config
 from runreel.components import open_database
 from runreel.errors import ConfigError, StoreError
+from runreel.runs.load import Settings
 
 PLANTED = "dana.fields@example.com"
 REQUEST = build_otlp.req(build_otlp.tool("c" * 16, "", "lookup", {"email": PLANTED}, "x" * 40_000)).SerializeToString()
@@ -54,6 +55,7 @@ def test_paths_and_settings_of_the_configuration_are_used(tmp_path):
         "clickhouse: }", f"clickhouse: {{path: '{tmp_path}/rows'}}}}"
     )
     text = text.replace("redact: ,", "redact: {token_digits: 12},")
+    text = text.replace("service:", "service:\n  runs: {quiet_s: 5, idle_s: 60}")
 
     made = build.parts(parsed(text), tmp_path / "home")
     try:
@@ -63,6 +65,7 @@ def test_paths_and_settings_of_the_configuration_are_used(tmp_path):
     finally:
         made.runs.close()
 
+    assert made.runs.settings == Settings(quiet_s=5, idle_s=60)
     assert (tmp_path / "rows").is_dir()
     assert list((tmp_path / "parts").rglob("*.zst"))
     arguments = batch.rows[0].span.attributes["gen_ai.tool.call.arguments"]

@@ -194,6 +194,7 @@ def test_a_setting_may_come_from_the_environment():
             "service:\n  telemetri:\n",
             "line 11: service::telemetri: unknown key 'telemetri': did you mean",
         ),
+        ("service:\n", "service:\n  runs: {quiet_s: 60, idle_s: 30}\n", "line 11: service::runs: idle_s 30 must be"),
         ("service:\n", "connectors: {}\nservice:\n", "line 10: connectors: unknown key 'connectors'"),
         ("{grpc: , http: }", "{}", "line 2: receivers::otlp: protocols names no protocol"),
     ],

@@ -13,6 +13,7 @@ from runreel.collector.strict import Strict
 from runreel.components import PROCESSORS, Site, open_exporters, runs_in
 from runreel.exporters.clickhouse import ClickHouse
 from runreel.processors.chain import Chain
+from runreel.runs.load import Settings
 
 
 def parts(config: Config, home: Path) -> Parts:
@@ -33,7 +34,8 @@ def parts(config: Config, home: Path) -> Parts:
     routes = {signal: Route(chain, exporters) for signal, chain in chains.items()}
     rows = next((one for one in exporters.values() if isinstance(one, ClickHouse)), None)
     text = next(iter(chains.values())).text
-    return Parts(routes, runs_in(exporters), text, rows.tell_ledger if rows else None)
+    over = Settings(config.runs.quiet_s, config.runs.idle_s)
+    return Parts(routes, runs_in(exporters, over), text, rows.tell_ledger if rows else None)
 
 
 def migrate(config: Config, home: Path) -> tuple[str, int]:

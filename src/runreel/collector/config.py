@@ -18,6 +18,7 @@ from runreel.collector.settings import (
     OtlpConfig,
     PipelineConfig,
     Role,
+    RunsConfig,
     ServiceConfig,
     TelemetryConfig,
     Types,
@@ -59,6 +60,7 @@ class Config:
     pipelines: Mapping[str, PipelineConfig]
     started_extensions: tuple[str, ...]
     telemetry: TelemetryConfig
+    runs: RunsConfig
 
 
 def type_of(component_id: str) -> str:
@@ -146,6 +148,7 @@ class _Reader:
             {name: pipeline for name, pipeline in pipelines.items() if pipeline is not None},
             service.extensions,
             service.telemetry,
+            service.runs,
         )
 
     def components(self, role: Role, section: object) -> Iterator[tuple[str, Strict | None]]:

@@ -209,6 +209,19 @@ class TelemetryConfig(Strict):
     metrics: MetricsConfig = MetricsConfig()
 
 
+class RunsConfig(Strict):
+    """When a run counts as over: seconds without news, where its root has come (`quiet_s`) and where it never did."""
+
+    quiet_s: float = Field(default=30.0, ge=1, le=86_400)
+    idle_s: float = Field(default=600.0, ge=1, le=7 * 86_400)
+
+    @model_validator(mode="after")
+    def _check(self) -> "RunsConfig":
+        if self.idle_s < self.quiet_s:
+            raise ValueError(f"idle_s {self.idle_s:g} must be at least quiet_s {self.quiet_s:g}")
+        return self
+
+
 class PipelineConfig(Strict):
     """The way of one signal: component ids, in order."""
 
@@ -223,6 +236,7 @@ class ServiceConfig(Strict):
     pipelines: dict[str, PipelineConfig] = Field(default_factory=dict)
     extensions: Texts = ()
     telemetry: TelemetryConfig = TelemetryConfig()
+    runs: RunsConfig = RunsConfig()
 
 
 class BasePathConfig(Strict):
