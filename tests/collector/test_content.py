@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,11 +23,12 @@ from runreel.collector import content
 from runreel.collector.content import Content
 from runreel.collector.run_list import Quiet
 from runreel.collector.telemetry import Telemetry
-from runreel.errors import NotFoundError, RetryableError, StoreError
+from runreel.errors import NotFoundError, PermanentError, RetryableError, StoreError
 from runreel.exporters.memory import Memory
 from runreel.otlp import decode
 from runreel.runs.load import Settings, StoreRuns
 from runreel.semconv import keys
+from runreel.spool.custody import Custody
 from runreel.spool.quarantine import items, opened
 from runreel.storage import RunQuery
 from runreel.values import SplitBatch
@@ -47,6 +49,8 @@ class Desk:
         self.store = Memory(clock=self.clock)
         self.runs = StoreRuns(self.store, self.store, Settings(), self.clock)
         self.room, self.refuses = True, 0
+        self.moving = threading.Lock()
+        self.too_large: set[str] = set()  # traces that the quarantine never takes
         self.content = self._content(policy)
         self.policy = policy
 
@@ -60,12 +64,15 @@ class Desk:
             room=lambda: self.room,
             counts=self.counts,
             quiet=Quiet(Settings(), self.clock),
+            moving=self.moving,
         )
 
     def _put(self, batches: Any) -> list[Exception | None]:
         if self.refuses:
             self.refuses -= 1
             return [RetryableError("full")]
+        if any(item.trace_id in self.too_large for one in batches for item in one.quarantined):
+            return [PermanentError("too large")]
         for one in batches:
             self.store.export(one)
         return [None]
@@ -210,6 +217,63 @@ def test_where_it_cannot_be_kept_aside_now_nothing_is_deleted_and_it_is_tried_ag
     desk.look(1)
 
     assert (desk.listed(), len(desk.aside())) == ([], 3)
+
+
+def test_a_run_that_the_quarantine_never_takes_stays_and_those_behind_it_do_not_wait(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.clock.pass_s(1)
+    desk.store.export(stored(*a_run(OTHER, asked=False)))
+    desk.too_large = {build.TID}
+
+    desk.look()
+    desk.look(1)
+
+    assert (desk.listed(), desk.aside()) == ([build.TID], [OTHER] * 3)
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == [
+        "a run that lacks content is refused by the quarantine, and stays stored"
+    ]
+
+
+def test_what_is_released_while_a_run_is_moved_is_not_deleted(desk: Desk) -> None:
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    put = desk.content._keep_aside
+
+    def released_at_once(batches: Any) -> Any:
+        said = put(batches)
+        desk.release()
+        return said
+
+    desk.content._keep_aside = released_at_once
+    desk.look()
+
+    assert (desk.listed(), desk.aside()) == ([build.TID], [])
+
+
+def test_records_are_not_released_while_a_run_is_moved(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = []
+
+    def store(batches: Any) -> list[Exception | None]:
+        held.append(("released", custody.moving.locked()))
+        return [None for one in batches if not desk.store.export(one)]
+
+    custody = Custody(desk.store.quarantine, store)
+    desk.moving = custody.moving
+    desk.restart()
+    withdraw = desk.store.withdraw
+
+    def withdrawn(batch: SplitBatch) -> None:
+        held.append(("withdrawn", custody.moving.locked()))
+        withdraw(batch)
+
+    monkeypatch.setattr(desk.store, "withdraw", withdrawn)
+    desk.store.export(stored(*a_run(build.TID, asked=False)))
+    desk.look()
+    custody.release("default", [one.id for one in desk.store.quarantine.items("default")])
+
+    assert held == [("withdrawn", True), ("released", True)]
+    assert (desk.listed(), desk.aside()) == ([build.TID], [])
 
 
 def test_a_store_that_is_away_loses_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

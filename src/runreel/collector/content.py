@@ -5,6 +5,7 @@ is sent again. A run that lost single spans would look complete and replay wrong
 """
 
 import logging
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
@@ -18,7 +19,7 @@ from runreel.collector.settled import PATIENCE_S
 from runreel.collector.telemetry import Telemetry
 from runreel.collector.unusual import Services
 from runreel.component import KeepsQuarantine
-from runreel.errors import CorruptError, NotFoundError, RetryableError
+from runreel.errors import CorruptError, NotFoundError, PermanentError, RetryableError
 from runreel.processors.required import Policies, Policy, content_policy_of
 from runreel.runs.lacking import lacking
 from runreel.runs.load import StoreRuns
@@ -45,6 +46,7 @@ class Content:
         room: Whether the quarantine takes more.
         counts: Where it is counted.
         quiet: Which news are to be looked at.
+        moving: Held while a run is moved: what is released meanwhile must not be deleted (`Custody.moving`).
         tenant: Whose runs.
     """
 
@@ -59,6 +61,7 @@ class Content:
         room: Callable[[], bool],
         counts: Telemetry,
         quiet: Quiet,
+        moving: threading.Lock,
         tenant: str = DEFAULT_TENANT,
     ) -> None:
         self._runs = runs
@@ -69,6 +72,7 @@ class Content:
         self._room = room
         self._counts = counts
         self._quiet = quiet
+        self._moving = moving
         self._tenant = tenant
         self._services = Services()
         self._judged: OrderedDict[str, str] = OrderedDict()
@@ -93,6 +97,9 @@ class Content:
                     return  # it is judged again when it comes again
             except (NotFoundError, CorruptError):
                 return  # taken away meanwhile; or damaged, which is said by whoever reads it, and no lack of content
+            except PermanentError as error:  # it would be refused again, and all that came later waits behind it
+                told = {"trace": ", ".join(summary.trace_ids[:2]), "error": str(error)}
+                _log.error("a run that lacks content is refused by the quarantine, and stays stored", extra=told)
         self._judged[summary.run_id] = summary.revision
         while len(self._judged) > _MOST_KNOWN:
             self._judged.popitem(last=False)
@@ -101,8 +108,10 @@ class Content:
         """Do what the policy says of what the run lacks; say whether it is gone from the store."""
         found = list(lacking(run, self._policy))
         bad = [(step, field) for step, field in found if self._policy[field] == "quarantine"]
-        if bad and self._withdraw(run, f"missing_field:{bad[0][1]}", {key for step, _ in bad for key in step.keys}):
-            return True
+        if bad:
+            with self._moving:
+                if self._withdraw(run, f"missing_field:{bad[0][1]}", {key for step, _ in bad for key in step.keys}):
+                    return True
         service = self._services.name(Resource(run.service))
         for _, field in found:
             self._counts.add(telemetry.UNUSUAL, service=service, what=f"missing_field:{field}")
@@ -127,6 +136,8 @@ class Content:
             self._counts.quarantined(some)
         if not self._settled():
             raise RetryableError("what is kept aside is not stored yet")
+        if "released" in self._store.quarantine.fates(self._tenant, [one.id for one in kept]).values():
+            return False  # by another process, this moment: to delete it now would lose it
         self._store.withdraw(whole)
         told = {"trace": ", ".join(run.trace_ids[:2]), "reason": reason, "records": len(kept)}
         _log.warning("a run that lacks content was put into the quarantine", extra=told)
@@ -155,6 +166,7 @@ def start(
     policies: Policies,
     *,
     room: Callable[[], bool],
+    moving: threading.Lock,
     spool: Spool | None,
 ) -> Regularly | None:
     """Return what has runs looked at, started; None where the policy says nothing of content, or no store keeps runs
@@ -172,6 +184,7 @@ def start(
         room=room,
         counts=counts,
         quiet=Quiet(runs.settings),
+        moving=moving,
     )
     looking = Regularly(
         content.look, INTERVAL_S, name="runreel-content", failing="whether runs lack content cannot be told"

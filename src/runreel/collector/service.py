@@ -271,6 +271,7 @@ class Service:
             self.counts,
             next(schemas, SchemaConfig()).required_fields,
             room=started[0].room,
+            moving=started[1].moving,
             spool=self.spool,
         )
         if looking is not None:

@@ -3,6 +3,7 @@
 It is in the store's table; batches that even that did not take are files in the spool's folder `refused`.
 """
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,8 @@ class Custody:
         self, quarantine: Quarantine, store: Store, spool: Path | None = None, close: Callable[[], None] = lambda: None
     ) -> None:
         self.close = close
+        self.moving = threading.Lock()
+        """Held while records go from the quarantine into the store, or the other way: never both at once."""
         self._quarantine = quarantine
         self._store = store
         self._folder = spool / REFUSED if spool else None
@@ -74,10 +77,11 @@ class Custody:
                     batches.append((one, self._opened(one)))
                 except CorruptError as error:
                     said.append(str(error))
-            outcomes = self._store([batch for _, batch in batches])
+            with self.moving:
+                outcomes = self._store([batch for _, batch in batches])
+                done = [one for (one, _), why in zip(batches, outcomes, strict=True) if why is None]
+                self._take_out(done, "released")
             said += [f"{one.id}: {why}" for (one, _), why in zip(batches, outcomes, strict=True) if why is not None]
-            done = [one for (one, _), why in zip(batches, outcomes, strict=True) if why is None]
-            self._take_out(done, "released")
             released += len(done)
         return released, said
 
