@@ -155,8 +155,10 @@ class Phones:
         country = abroad and has_country(candidate)
         refused: set[str] = set()
         for number, region in enumerate(self._regions):
-            # What starts with a plus and a country is the same number in every region; only parts of it may not be.
-            if digits is not None and not (abroad and (number == 0 or not country)) and not region.may_match(digits):
+            # What starts with a plus and a country is the same number in every region; only parts of it may not be. A
+            # region in which one of these is a number has not looked at it.
+            told = number > 0 and country and (not spans or min(spans)[0] <= candidate.index("+"))
+            if digits is not None and (told or not abroad) and not region.may_match(digits):
                 continue
             may_match = partial(region.may_be, refused=refused) if digits is not None else None
             whole = False
