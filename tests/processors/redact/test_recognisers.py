@@ -1,9 +1,14 @@
 import logging
 import socket
+from functools import lru_cache
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from runreel.errors import ConfigError
+from runreel.processors.redact.detect import Detector
 from runreel.processors.redact.recognisers import PRESIDIO_NAMES, has_public_suffix, judges, luhn
 
 
@@ -59,3 +64,49 @@ def test_plain_addresses_are_judged_as_all_others(text: str) -> None:
     stock = {(result.start, result.end, result.score) for result in IpRecognizer().analyze(text, ["IP_ADDRESS"])}
 
     assert set(judges(["IP"])["IP"].judge(text, nothing)) == stock
+
+
+_PIECES = st.sampled_from(
+    [
+        "DE89370400440532013000",
+        "GB29 NWBK 6016 1331 9268 19",
+        "FR14-2004-1010-0505-0001-3M02-606",
+        "GB29NWBK60161331926818",  # the checksum fails
+        "NO9386011117947",
+        "AB12",
+        "2001:db8::8a2e:370:7334",
+        "::1",
+        "::ffff:192.0.2.128",
+        "::",
+        "64:ff9b::192.0.2.33/96",
+        "192.0.2.1",
+        " ",
+        "-",
+        ":",
+        "2 days",
+        "X",
+        "X7",
+        "1234",
+        "in ",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(_PIECES, max_size=6).map("".join))
+def test_bank_accounts_and_addresses_of_every_kind_are_judged_as_the_stock_recognisers_do(text: str) -> None:
+    stock, detector = _stock()
+    theirs = {
+        (entity, found.start, found.end, found.score)
+        for entity, recogniser in stock.items()
+        for found in recogniser.analyze(text, [PRESIDIO_NAMES[entity]])
+    }
+
+    assert {tuple(one) for one in detector.find(text)} == theirs
+
+
+@lru_cache(maxsize=1)
+def _stock() -> tuple[dict[str, Any], Detector]:
+    from presidio_analyzer.predefined_recognizers import IbanRecognizer, IpRecognizer
+
+    return {"IBAN": IbanRecognizer(), "IP": IpRecognizer()}, Detector(["IBAN", "IP"])

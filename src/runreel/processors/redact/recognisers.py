@@ -2,9 +2,10 @@
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from runreel.errors import ConfigError
@@ -32,18 +33,21 @@ _NO_DIGIT = bytes(set(range(256)) - set(b"0123456789"))
 _PLAIN_IPV4 = re.compile(r"(?:0|[1-9][0-9]{0,2})(?:\.(?:0|[1-9][0-9]{0,2})){3}")
 _NOT_BASE58 = re.compile("[0OIl]")
 
+_NEEDS = {"IP": dict.fromkeys(("IPv4_mapped", "IPv4_embedded", "IPv6", "IPv6_unspecified"), ":")}
+
 Judged = tuple[int, int, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """One pattern of a recogniser with its validators."""
+    """One pattern of a recogniser with its validators. A text without what it `needs` holds no match."""
 
     pattern: "regex.Pattern[str]"
     score: float
     validate: Callable[[str], bool | None]
     invalidate: Callable[[str], bool | None]
     timeout_s: float | None = None
+    needs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,8 @@ class Judge:
             return self.whole(text)
         found = []
         for exact in self.exacts:
+            if exact.needs not in text:
+                continue
             for match in exact.pattern.finditer(text, timeout=exact.timeout_s):
                 check()
                 written = match.group()
@@ -83,7 +89,9 @@ def judges(entities: Sequence[str]) -> dict[str, Judge]:
     # Its recognisers log the text that they could not validate.
     logging.getLogger("presidio-analyzer").disabled = True
     built = _recognisers()
-    return {entity: judge_of(built[entity]) for entity in entities if entity != "PHONE"}
+    made = {entity: judge_of(one, _NEEDS.get(entity, {})) for entity, one in built.items()}
+    made["IBAN"] = Judge((), _ibans(built["IBAN"]))
+    return {entity: made[entity] for entity in entities if entity != "PHONE"}
 
 
 def _recognisers() -> "dict[str, PatternRecognizer]":
@@ -160,23 +168,53 @@ def luhn(text: str) -> bool:
     return (sum(plain) - ord("0") * len(plain) + sum(doubled)) % 10 == 0
 
 
-def judge_of(recogniser: "PatternRecognizer") -> Judge:
-    """Return the judge that a recogniser is."""
-    import regex
+def judge_of(recogniser: "PatternRecognizer", needs: Mapping[str, str] = MappingProxyType({})) -> Judge:
+    """Return the judge that a recogniser is. `needs`: by the name of a pattern, what all that it matches contains."""
     from presidio_analyzer import PatternRecognizer
 
     if type(recogniser).analyze is not PatternRecognizer.analyze:  # it does more than match and validate
         return Judge((), _analyse(recogniser))
-    flags = recogniser.global_regex_flags
-    patterns: Sequence[Pattern] = vars(recogniser)["patterns"]
     return Judge(
         tuple(
             Exact(
-                regex.compile(item.regex, flags), item.score, recogniser.validate_result, recogniser.invalidate_result
+                pattern,
+                item.score,
+                recogniser.validate_result,
+                recogniser.invalidate_result,
+                needs=needs.get(item.name, ""),
             )
-            for item in patterns
+            for item, pattern in _compiled(recogniser)
         )
     )
+
+
+def _compiled(recogniser: "PatternRecognizer") -> "list[tuple[Pattern, regex.Pattern[str]]]":
+    import regex
+
+    patterns: Sequence[Pattern] = vars(recogniser)["patterns"]
+    return [(item, regex.compile(item.regex, recogniser.global_regex_flags)) for item in patterns]
+
+
+def _ibans(recogniser: "PatternRecognizer") -> Callable[[str], list[Judged]]:
+    """Return what finds IBANs as the stock recogniser does: a match may hold a word too many, so that it counts up to
+    the last of its groups with which it is valid."""
+    patterns = [(pattern, item.score) for item, pattern in _compiled(recogniser)]
+
+    def analyse(window: str) -> list[Judged]:
+        found: list[Judged] = []
+        for pattern, score in patterns:
+            for match in pattern.finditer(window):
+                start = match.start()
+                for group in range(pattern.groups, 0, -1):
+                    end = match.end(group) if match.end(group) > 0 else match.end()
+                    valid = recogniser.validate_result(window[start:end])
+                    judged = score if valid is None else float(valid)
+                    if judged > 0:
+                        found.append((start, end, judged))
+                        break
+        return found
+
+    return analyse
 
 
 def _analyse(recogniser: "EntityRecognizer") -> Callable[[str], list[Judged]]:
