@@ -73,6 +73,8 @@ _PIECES = st.sampled_from(
         "FR14-2004-1010-0505-0001-3M02-606",
         "GB29NWBK60161331926818",  # the checksum fails
         "NO9386011117947",
+        "BE68 5390 0754 7034",  # whole groups: what follows may look like one more
+        "LT121000011101001000",
         "AB12",
         "2001:db8::8a2e:370:7334",
         "::1",
