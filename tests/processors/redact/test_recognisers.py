@@ -75,6 +75,7 @@ _PIECES = st.sampled_from(
         "NO9386011117947",
         "BE68 5390 0754 7034",  # whole groups: what follows may look like one more
         "LT121000011101001000",
+        "PL61109010140000071219812874 1234",
         "AB12",
         "2001:db8::8a2e:370:7334",
         "::1",
