@@ -21,7 +21,7 @@ ROWS = (Declared("pipeline", _BAR, _UNIT), Declared("pipeline_us_gb", _BAR, _UNI
 
 def measure(*, quick: bool, say: Say) -> Iterator[Row]:
     """Measure with the eight phone regions of stock Presidio on both sides, then with RunReel's two on both."""
-    rounds, runs, sample_bytes = (2, 8, 120_000) if quick else (3, 40, 600_000)
+    rounds, runs, sample_bytes = (2, 8, 120_000) if quick else (3, 100, 600_000)
     with store() as place:
         table, files = OtelTraces(place.database), WholeAttributes(place.folder / "whole")
         for declared, regions in zip(ROWS, (STOCK_REGIONS, DEFAULT_REGIONS), strict=True):
