@@ -142,7 +142,9 @@ ESCAPES: dict[str, Callable[..., None]] = {
 def call(number, *arguments):
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
-    result = libc.syscall(ctypes.c_long(number), *arguments)
+    # As longs: of an int on the stack the upper half is whatever was there.
+    longs = (ctypes.c_long(one) if isinstance(one, int) else one for one in arguments)
+    result = libc.syscall(ctypes.c_long(number), *longs)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
