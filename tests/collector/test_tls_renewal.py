@@ -184,6 +184,40 @@ def test_the_authority_of_clients_is_renewed_too_and_those_of_the_old_one_stay_o
     assert {span.name for span in store.spans} == {"HTTP before", "gRPC before", "HTTP after", "gRPC after"}
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["TLS 1.2", "TLS 1.3"])
+def test_a_session_from_before_does_not_let_a_client_of_the_old_authority_in(
+    tmp_path: Path, version: ssl.TLSVersion
+) -> None:
+    site, store = Site(tmp_path, clients=True), Store()
+    old = site.authority.pair("client")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode, context.maximum_version = False, ssl.CERT_NONE, version
+    context.load_cert_chain(old.cert, old.key)
+    head = f"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: {len(BODY)}\r\nConnection: close\r\n"
+    request = f"{head}Content-Type: application/x-protobuf\r\n\r\n".encode() + BODY
+    with collector(tmp_path / "home", store, text(site.pair, site.ca)) as running:
+        port = int(str(running.service.otlp_http).rpartition(":")[2])
+
+        def posted(session: ssl.SSLSession | None) -> tuple[ssl.SSLSession | None, bool | None, bytes]:
+            with (
+                socket.create_connection(("127.0.0.1", port), 30) as plain,
+                context.wrap_socket(plain, server_hostname="x", session=session) as secure,
+            ):
+                secure.sendall(request)
+                answer = secure.recv(12)  # what a session is resumed with comes with it
+                return secure.session, secure.session_reused, answer
+
+        session, *_ = posted(None)
+        _, reused, answer = posted(session)
+        site.renew()
+        try:
+            after = posted(session)[1:]
+        except (ssl.SSLError, OSError):
+            after = (False, b"")
+    assert (reused, answer, after) == (True, b"HTTP/1.1 200", (False, b""))
+    assert len(store.spans) == 2
+
+
 def test_a_folder_that_a_link_names_is_renewed_by_another_link(tmp_path: Path) -> None:
     """As a volume of secrets is: the files are links into a folder that one link names."""
     site = Site(tmp_path / "a")

@@ -57,8 +57,8 @@ class HttpServer:
             **(certificate.uvicorn() if certificate else {}),
         )
         config.load()
-        if certificate is not None and config.ssl is not None:
-            certificate.follow(config.ssl)
+        if certificate is not None:
+            config.ssl = certificate.context()
         self._server = _Server(config)
         self._listener = listener
         self._task: asyncio.Task[None] | None = None

@@ -93,13 +93,11 @@ class Renewed:
         required = given.client_ca is not None
         return grpc.dynamic_ssl_server_credentials(configured(given), asked, require_client_authentication=required)
 
-    def follow(self, context: ssl.SSLContext) -> None:
-        """Have the connections that a context is for use this certificate, whichever they ask for by name."""
-
-        def chosen(connection: ssl.SSLObject, _: str | None, __: ssl.SSLContext) -> None:
-            connection.context = self.now().context
-
-        context.sni_callback = chosen  # it is called for those that name none, too
+    def context(self) -> ssl.SSLContext:
+        """Return what gives each new connection the context of the certificate as it is then."""
+        made = _Newest(ssl.PROTOCOL_TLS_SERVER)
+        made.renewed = self
+        return made
 
     def uvicorn(self) -> dict[str, Any]:
         """Return it as the HTTP server takes it."""
@@ -109,6 +107,16 @@ class Renewed:
             "ssl_ca_certs": self._settings.client_ca_file,
             "ssl_cert_reqs": ssl.CERT_REQUIRED if self._settings.client_ca_file else ssl.CERT_NONE,
         }
+
+
+class _Newest(ssl.SSLContext):
+    """A context that hands connections to others. One that a callback exchanges during a handshake would let sessions
+    be resumed that began before: with the certificate of a client whose authority is gone since."""
+
+    renewed: Renewed
+
+    def wrap_bio(self, *args: Any, **more: Any) -> ssl.SSLObject:
+        return self.renewed.now().context.wrap_bio(*args, **more)
 
 
 def load(settings: "TlsConfig", where: str) -> Certificate:
