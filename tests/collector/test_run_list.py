@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runreel.collector.run_list import RunList
+from runreel.collector.run_list import Quiet, RunList
 from runreel.components import open_database
 from runreel.exporters.clickhouse import ClickHouse
 from runreel.exporters.files import FileBlobs
@@ -40,10 +40,9 @@ def lines(database: ClickHouse) -> list[tuple[object, ...]]:
     return [tuple(row) for row in database._engine.query("SELECT run_id, open, usage FROM runreel.run_list ORDER BY 1")]
 
 
-def kept(database: ClickHouse, tmp_path: Path, clock: Clock) -> RunList:
-    when = Settings(quiet_s=30, idle_s=600)
-    runs = StoreRuns(database, FileBlobs(tmp_path / "blobs"), when, clock)
-    return RunList(runs, settings=when, clock=clock)
+def kept(database: ClickHouse, tmp_path: Path, clock: Clock, when: Settings | None = None) -> RunList:
+    runs = StoreRuns(database, FileBlobs(tmp_path / "blobs"), when or Settings(quiet_s=30, idle_s=600), clock)
+    return RunList(runs, clock=clock)
 
 
 def test_a_run_is_in_the_table_once_it_is_quiet_with_the_tokens_of_each_model(database, tmp_path, clock) -> None:
@@ -79,6 +78,29 @@ def test_what_came_before_the_collector_started_is_in_it_too(database, tmp_path,
     kept(database, tmp_path, clock).look()
 
     assert len(lines(database)) == 1
+
+
+def test_it_is_summed_up_when_the_settings_say_that_it_is_over(database, tmp_path, clock) -> None:
+    kept_list = kept(database, tmp_path, clock, Settings(quiet_s=7000, idle_s=7000))
+    database.export(a_run())
+    clock.now += 6900 * SECOND
+    kept_list.look()
+    before = lines(database)
+
+    clock.now += 102 * SECOND
+    kept_list.look()
+
+    assert (before, [line[1] for line in lines(database)]) == ([], [False])
+
+
+def test_what_came_before_a_start_is_looked_at_however_long_it_takes_until_a_run_is_over() -> None:
+    came, day = 1_800_000_000 * SECOND, 86_400 * SECOND
+    clock = Clock()
+    clock.now = came + 2 * day
+    quiet = Quiet(Settings(quiet_s=30, idle_s=3 * 86_400), clock)
+    clock.now = came + 3 * day + 2 * SECOND
+
+    assert any(after < came <= until for after, until in quiet.spans_of_time())
 
 
 def test_costs_are_told_where_a_price_was_valid_that_day(database, tmp_path, clock) -> None:
@@ -118,6 +140,8 @@ def test_each_look_tells_the_ledger(clock) -> None:
     told = []
 
     class Nothing:
+        settings = Settings()
+
         def keep_up(self, tenant: str, **_: int) -> tuple[()]:
             return ()
 

@@ -10,7 +10,7 @@ from runreel.runs.load import Settings, StoreRuns
 from runreel.values import DEFAULT_TENANT
 
 BEGIN_S = 86_400
-"""How far back the first look goes: what came while no collector ran is summed up, too."""
+"""How far back the first look goes: what became quiet while no collector ran is summed up, too."""
 # Just after news, other writers may still be at work on rows that count as seen.
 _MARGIN_S = 1.0
 _NS = 1_000_000_000
@@ -29,7 +29,7 @@ class Quiet:
         when = settings or Settings()
         self._waits_ns = [int((seconds + _MARGIN_S) * _NS) for seconds in (when.quiet_s, when.idle_s)]
         self._clock = clock
-        self._done = [clock() - BEGIN_S * _NS] * len(self._waits_ns)
+        self._done = [clock() - BEGIN_S * _NS - wait_ns for wait_ns in self._waits_ns]
 
     def spans_of_time(self) -> Iterator[tuple[int, int]]:
         """Yield (after, until] in our nanoseconds. One counts as looked at once the next is asked for."""
@@ -48,14 +48,13 @@ class RunList:
         runs: StoreRuns,
         *,
         tell: Callable[[], None] = lambda: None,
-        settings: Settings | None = None,
         tenant: str = DEFAULT_TENANT,
         clock: Callable[[], int] = onward_ns,
     ) -> None:
         self._runs = runs
         self._tell = tell
         self._tenant = tenant
-        self._quiet = Quiet(settings, clock)
+        self._quiet = Quiet(runs.settings, clock)
 
     def look(self) -> None:
         """Sum up what has become quiet since the last look, and tell the ledger. Raises StoreError, ConsumeError."""
