@@ -29,38 +29,37 @@ def zstd(data: bytes) -> bytes:
 INSIDE = b"what is inside " * 20
 
 
-@pytest.mark.parametrize(
-    "packed",
-    [
-        block(INSIDE),
-        block(b"first") + block(INSIDE),
-        block(INSIDE, 0x02),
-        b"around " + zstd(INSIDE) + b" around",
-        zipped(INSIDE),
-        gzip.compress(INSIDE),
-        zipped(zstd(INSIDE)),
-        block(b"x" + zstd(zipped(INSIDE))),
-    ],
-)
+# Named, since two of the formats note when something was packed.
+PACKED = {
+    "block": block(INSIDE),
+    "second block": block(b"first") + block(INSIDE),
+    "block without compression": block(INSIDE, 0x02),
+    "zstd between other bytes": b"around " + zstd(INSIDE) + b" around",
+    "zip": zipped(INSIDE),
+    "gzip": gzip.compress(INSIDE),
+    "zstd in zip": zipped(zstd(INSIDE)),
+    "zip in zstd in a block": block(b"x" + zstd(zipped(INSIDE))),
+}
+DAMAGED = {
+    "block cut": block(INSIDE)[:-3],
+    "block of nonsense": block(INSIDE)[:30] + b"\xff" * 40,
+    "zstd cut": zstd(INSIDE)[:9],
+    "no zstd": b"\x28\xb5\x2f\xfd no frame",
+    "zip cut": zipped(INSIDE)[:40],
+    "no zip": b"PK\x03\x04",
+    "gzip of nonsense": gzip.compress(INSIDE)[:12] + b"zzzz",
+    "no gzip": b"\x1f\x8b\x08",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("packed", PACKED.values(), ids=PACKED)
 def test_what_is_packed_is_opened_at_any_depth(packed: bytes) -> None:
     assert can_open_blocks()
     assert any(INSIDE in opened for opened in frames(packed))
 
 
-@pytest.mark.parametrize(
-    "damaged",
-    [
-        block(INSIDE)[:-3],
-        block(INSIDE)[:30] + b"\xff" * 40,
-        zstd(INSIDE)[:9],
-        b"\x28\xb5\x2f\xfd no frame",
-        zipped(INSIDE)[:40],
-        b"PK\x03\x04",
-        gzip.compress(INSIDE)[:12] + b"zzzz",
-        b"\x1f\x8b\x08",
-        b"",
-    ],
-)
+@pytest.mark.parametrize("damaged", DAMAGED.values(), ids=DAMAGED)
 def test_damaged_frames_are_left_out_without_a_complaint(damaged: bytes) -> None:
     assert all(INSIDE not in opened for opened in frames(damaged))
 
