@@ -12,7 +12,7 @@ from runreel.errors import CorruptError, PermanentError, RetryableError
 from runreel.exporters.memory import Memory
 from runreel.processors.required import QUARANTINE
 from runreel.spool import Spool, drain, records
-from runreel.spool.quarantine import item, items, opened, rescue, set_apart
+from runreel.spool.quarantine import ids, item, items, opened, rescue, set_apart
 from runreel.values import Quarantined, Rejection, SplitBatch
 from spool_kit import again, batch, nobody
 from stored_rows import batch_with_payload, log, log_events, row, span_rows
@@ -249,6 +249,7 @@ def test_each_record_of_a_stored_batch_is_kept_aside_as_it_would_be_alone(rows: 
     stored = replace(one, rows=(*one.rows, *rows), logs=tuple(logs))
 
     found = list(items(stored, "missing_field:input"))
+    assert [one.id for one in found] == list(ids(stored))
 
     alone = [opened(each) for each in found]
     assert [each.rows + each.logs for each in alone] == [(each,) for each in (*stored.rows, *stored.logs)]

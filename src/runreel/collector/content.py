@@ -7,7 +7,7 @@ is sent again. A run that lost single spans would look complete and replay wrong
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from runreel.collector import telemetry
@@ -24,7 +24,7 @@ from runreel.processors.required import Policies, Policy, content_policy_of
 from runreel.runs.lacking import lacking
 from runreel.runs.load import StoreRuns
 from runreel.spool import Spool
-from runreel.spool.quarantine import items
+from runreel.spool.quarantine import ids, items
 from runreel.storage import RunStore
 from runreel.values import DEFAULT_TENANT, Quarantined, Resource, Run, RunSummary, SpanKey, SplitBatch
 
@@ -125,18 +125,18 @@ class Content:
         """
         whole = self._runs.whole(self._tenant, run.run_id)
         whole = replace(whole, rows=tuple(sorted(whole.rows, key=lambda row: row.span.key in bad)))
-        kept = list(items(whole, reason))
-        fates = self._store.quarantine.fates(self._tenant, [one.id for one in kept])
+        kept = list(ids(whole))
+        fates = self._store.quarantine.fates(self._tenant, kept)
         if "released" in fates.values():
             return False
-        for some in _chunks([one for one in kept if fates.get(one.id) != "held"]):
+        for some in _chunks(one for one in items(whole, reason) if fates.get(one.id) != "held"):
             (error,) = self._keep_aside([SplitBatch(self._tenant, quarantined=tuple(some))])
             if error is not None:
                 raise error
             self._counts.quarantined(some)
         if not self._settled():
             raise RetryableError("what is kept aside is not stored yet")
-        if "released" in self._store.quarantine.fates(self._tenant, [one.id for one in kept]).values():
+        if "released" in self._store.quarantine.fates(self._tenant, kept).values():
             return False  # by another process, this moment: to delete it now would lose it
         self._store.withdraw(whole)
         told = {"trace": ", ".join(run.trace_ids[:2]), "reason": reason, "records": len(kept)}
@@ -144,8 +144,9 @@ class Content:
         return True
 
 
-def _chunks(kept: Sequence[Quarantined]) -> Iterator[Sequence[Quarantined]]:
-    """Yield them in pieces of a size that a store takes at once."""
+def _chunks(kept: Iterable[Quarantined]) -> Iterator[Sequence[Quarantined]]:
+    """Yield them in pieces of a size that a store takes at once, as they are made: each step of a long run has the
+    history before it."""
     some: list[Quarantined] = []
     size = 0
     for one in kept:

@@ -56,6 +56,14 @@ def items(batch: SplitBatch, reason: str) -> Iterator[Quarantined]:
         yield item(whole, reason)
 
 
+def ids(batch: SplitBatch) -> Iterator[str]:
+    """Yield the id that each record of a batch has when it is kept aside."""
+    for row in batch.rows:
+        yield _id(batch.tenant, "span", row.span.key.trace_id, row.span.key.span_id, row.span.key.copy)
+    for log in batch.logs:
+        yield _id(batch.tenant, "log", log.trace_id, log.span_id, log.copy)
+
+
 def rescue(batch: SplitBatch, error: Exception, write: Write) -> tuple[Exception | None, Sequence[Quarantined]]:
     """Store what a store takes of a batch that it refused for good, and put the rest aside.
 
@@ -125,10 +133,9 @@ def item(batch: SplitBatch, reason: str) -> Quarantined:
         (log,), kind = alone.logs, "log"
         trace_id, span_id, copy, name = log.trace_id, log.span_id, log.copy, log.event_name
         service = log.resource.attributes.get(_SERVICE)
-    identity = f"{batch.tenant}\0{kind}\0{trace_id}\0{span_id}\0{copy}".encode("utf-8", "surrogatepass")
     return Quarantined(
         tenant=batch.tenant,
-        id=hashlib.sha256(identity).hexdigest()[:_ID_DIGITS],
+        id=_id(batch.tenant, kind, trace_id, span_id, copy),
         kind=kind,
         reason=reason,
         trace_id=trace_id,
@@ -154,6 +161,10 @@ def narrow(batch: SplitBatch) -> SplitBatch:
     payloads = tuple(one for one in batch.payloads if one.ref.sha256 in wanted)
     hashes = {sha256 for one in payloads for sha256 in one.parts}
     return replace(batch, payloads=payloads, parts=tuple(one for one in batch.parts if one.sha256 in hashes))
+
+
+def _id(*identity: str) -> str:
+    return hashlib.sha256("\0".join(identity).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
 
 
 def _plain(row: SpanRow) -> SpanRow:
