@@ -68,6 +68,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(folder / "home", collector, model, folder / "calls")
 
 
+@pytest.fixture(scope="module")
+def weather(world: World) -> str:
+    """Record the agent once for all who only want a run of it; return the run's id."""
+    world.record("--scenario", "weather")
+    return str(runreel(world.home, "runs", "ls", "--json").json()[0]["run_id"])
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -98,19 +105,18 @@ def test_a_frozen_replay_goes_the_same_way_and_nothing_runs_live(world: World, w
     assert len(world.ran()) == ran, "a tool's own code ran"
 
 
-def test_the_agents_own_prompt_holds_the_raw_address_while_the_tape_answers_with_the_token(world: World) -> None:
-    world.record("--scenario", "weather")
-    run = runreel(world.home, "runs", "show", "last", "--json", "--payloads").out
+def test_the_agents_own_prompt_holds_the_raw_address_while_the_tape_answers_with_the_token(
+    world: World, weather: str
+) -> None:
+    run = runreel(world.home, "runs", "show", weather, "--json", "--payloads").out
 
     assert "dana.fields@example.com" not in run
     assert "<EMAIL_" in run
-    assert runreel(world.home, "replay", "last", "--agent", AGENT, "--", "--scenario", "weather").code == 0
+    assert runreel(world.home, "replay", weather, "--agent", AGENT, "--", "--scenario", "weather").code == 0
 
 
-def test_a_changed_prompt_is_the_first_divergence(world: World) -> None:
-    world.record("--scenario", "weather")
-
-    done = runreel(world.home, "replay", "last", "--agent", AGENT, "--json", "--", "--system", "Be verbose.", code=2)
+def test_a_changed_prompt_is_the_first_divergence(world: World, weather: str) -> None:
+    done = runreel(world.home, "replay", weather, "--agent", AGENT, "--json", "--", "--system", "Be verbose.", code=2)
 
     first = done.json()["divergences"][0]
     assert first["type"] == "input_mismatch"
@@ -152,10 +158,8 @@ def test_two_recordings_of_different_ways_differ_and_the_first_difference_is_nam
 
 
 @pytest.mark.parametrize("entry", ["no_such_module:main", "json:no_such_name", "no_such_script.py", "json:decoder"])
-def test_an_entry_point_that_does_not_import_is_named(world: World, entry: str) -> None:
-    world.record("--scenario", "plain")
-
-    done = runreel(world.home, "replay", "last", "--agent", entry, code=64)
+def test_an_entry_point_that_does_not_import_is_named(world: World, weather: str, entry: str) -> None:
+    done = runreel(world.home, "replay", weather, "--agent", entry, code=64)
 
     assert entry.partition(":")[0] in done.err
     assert "Traceback" not in done.err
