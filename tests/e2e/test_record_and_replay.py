@@ -71,7 +71,17 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def weather(world: World) -> str:
     """Record the agent once for all who only want a run of it; return the run's id."""
-    world.record("--scenario", "weather")
+    return recorded(world, "weather")
+
+
+@pytest.fixture(scope="module")
+def plain(world: World) -> str:
+    """The same of a run without tools."""
+    return recorded(world, "plain")
+
+
+def recorded(world: World, scenario: str) -> str:
+    world.record("--scenario", scenario)
     return str(runreel(world.home, "runs", "ls", "--json").json()[0]["run_id"])
 
 
@@ -158,8 +168,8 @@ def test_two_recordings_of_different_ways_differ_and_the_first_difference_is_nam
 
 
 @pytest.mark.parametrize("entry", ["no_such_module:main", "json:no_such_name", "no_such_script.py", "json:decoder"])
-def test_an_entry_point_that_does_not_import_is_named(world: World, weather: str, entry: str) -> None:
-    done = runreel(world.home, "replay", weather, "--agent", entry, code=64)
+def test_an_entry_point_that_does_not_import_is_named(world: World, plain: str, entry: str) -> None:
+    done = runreel(world.home, "replay", plain, "--agent", entry, code=64)
 
     assert entry.partition(":")[0] in done.err
     assert "Traceback" not in done.err
