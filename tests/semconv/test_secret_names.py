@@ -1,5 +1,6 @@
 import pytest
 
+from runreel.semconv import secret_names
 from runreel.semconv.secret_names import sensitive_key, sensitive_parameter
 
 
@@ -41,3 +42,14 @@ def test_parameters_that_carry_a_credential(name: str) -> None:
 )
 def test_parameters_that_carry_none(name: str) -> None:
     assert not sensitive_parameter(name)
+
+
+def test_a_word_that_may_be_a_value_is_judged_as_a_name_is_and_not_remembered() -> None:
+    held = secret_names._remembered.cache_info().currsize
+
+    assert [secret_names.sensitive_word(word) for word in ("zq_api_key", "zq_max_tokens", "x" * 300)] == [
+        "api-key",
+        None,
+        None,
+    ]
+    assert secret_names._remembered.cache_info().currsize == held

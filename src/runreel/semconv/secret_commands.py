@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from runreel.semconv.secret_names import sensitive_key
+from runreel.semconv.secret_names import sensitive_key, sensitive_word
 from runreel.semconv.secret_values import TRAILING, Span, is_placeholder, is_word, looks_random
 
 
@@ -210,7 +210,7 @@ def argument_values(words: Sequence[str]) -> Iterator[tuple[int, int, int, str]]
     """Yield (number of the word, start, end, rule) of the secrets in a list of arguments."""
     for number, word in enumerate(words[:-1]):
         if is_option(word):
-            rule, value = sensitive_key(word), words[number + 1]
+            rule, value = sensitive_word(word), words[number + 1]
             if rule is not None and value and not value.startswith("-") and not _PLACED.fullmatch(value):
                 yield number + 1, 0, len(value), rule
     yield from command_values(words)

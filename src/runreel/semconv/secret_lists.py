@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from runreel.semconv.secret_commands import argument_values, is_command, is_option
-from runreel.semconv.secret_names import sensitive_key
+from runreel.semconv.secret_names import sensitive_word
 from runreel.semconv.secret_values import looks_random
 
 NAME_KEYS = frozenset({"name", "key", "header", "field", "variable", "k", "Name", "Key", "Header"})
@@ -26,7 +26,7 @@ def starts_list(text: str) -> bool:
     return (
         (text[0] == "-" and is_option(text))
         or is_command(text)
-        or (text[-1].isalnum() and sensitive_key(text) is not None)
+        or (text[-1].isalnum() and sensitive_word(text) is not None)
     )
 
 
@@ -37,7 +37,7 @@ def list_values(items: Sequence[str], *, in_list: bool = False) -> Iterator[tupl
     """
     yield from argument_values(items)
     for number, name in enumerate(items[:-1]):
-        rule = sensitive_key(name) if name[:1] != "-" and len(name) <= _LONGEST_NAME and " " not in name else None
+        rule = sensitive_word(name) if name[:1] != "-" and len(name) <= _LONGEST_NAME and " " not in name else None
         if rule is None:
             continue
         value = items[number + 1]
@@ -47,6 +47,6 @@ def list_values(items: Sequence[str], *, in_list: bool = False) -> Iterator[tupl
 
 
 def _is_value(value: str) -> bool:
-    if sensitive_key(value) is not None:
+    if sensitive_word(value) is not None:
         return False
     return " " in value or (len(value) >= 8 and looks_random(value) and _DIGIT_OR_SIGN.search(value) is not None)

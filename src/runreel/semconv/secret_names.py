@@ -48,15 +48,27 @@ _PARAMETERS = frozenset(
 )
 _HARMLESS_KEYS = frozenset({"primary", "foreign", "sort", "cache", "partition", "public", "object", "row", "group"})
 
+LONGEST_NAME = 256
+"""Characters of the longest name that is looked at as one: what is known of names is remembered, and whoever sends them
+must not decide how much that is."""
 
-@lru_cache(maxsize=4096)
+
 def sensitive_key(name: str) -> str | None:
     """Return the rule that takes the whole value under a name, None where the name announces nothing.
 
     `api_key`, `X-Api-Key`, `openaiApiKey`, `DB_PASSWORD`, `Set-Cookie` announce; `max_tokens`, `next_page_token`,
     `password_policy`, `key` do not.
     """
-    if len(name) > 256 or "<SECRET:" in name:  # no name, and not worth the look; or what a rule left is not its end
+    return _remembered(name) if len(name) <= LONGEST_NAME else None
+
+
+def sensitive_word(text: str) -> str | None:
+    """Return the same for a text that may be a value: nothing of it is remembered, for it may be the secret itself."""
+    return _rule(text) if len(text) <= LONGEST_NAME else None
+
+
+def _rule(name: str) -> str | None:
+    if "<SECRET:" in name:  # what a rule left is not its end
         return None
     words = [word.lower() for word in _WORD.findall(name)]
     while words and (words[-1] in _TAILS or words[-1].isdigit()):
@@ -71,6 +83,9 @@ def sensitive_key(name: str) -> str | None:
     if last in ("token", "tokens") and before in _HARMLESS_TOKENS:
         return None
     return _LAST.get(last) or _by_ending(last)
+
+
+_remembered = lru_cache(maxsize=4096)(_rule)
 
 
 def _by_ending(word: str) -> str | None:

@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 
-from runreel.semconv.secret_names import sensitive_key
+from runreel.semconv.secret_names import sensitive_word
 
 Span = tuple[int, int, str]
 """Where a secret starts and ends, and the rule that found it."""
@@ -91,7 +91,7 @@ _WORDS = frozenset(
 def is_placeholder(value: str) -> bool:
     """Tell whether a value is a stand-in: `<password>`, `$TOKEN`, `YOUR_API_KEY`, or again only a telling name."""
     return bool(PLACEHOLDER.fullmatch(value)) or (
-        not any(char.isdigit() for char in value) and len(value) <= 40 and sensitive_key(value) is not None
+        not any(char.isdigit() for char in value) and len(value) <= 40 and sensitive_word(value) is not None
     )
 
 

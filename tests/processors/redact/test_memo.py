@@ -1,7 +1,14 @@
+import gc
+import json
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redaction import redactor
 from runreel.processors.redact.memo import Memo, encoded
+from runreel.values import RawBatch, Value
+from span_kit import make_span
 
 
 def test_the_least_recently_used_goes_first() -> None:
@@ -51,3 +58,26 @@ def test_a_key_may_be_made_in_pieces() -> None:
     hasher.update(encoded("b"))
 
     assert hasher.digest() == memo.key("a\ud800b")
+
+
+def test_names_of_any_length_do_not_stay_in_memory() -> None:
+    clean = redactor()
+    names = [f"{'a name ' * 20_000}{number}" for number in range(20)]  # 140 KB each
+
+    def take(some: list[str]) -> None:
+        attributes: dict[str, Value] = {
+            **dict.fromkeys(some, "a value of it"),
+            "document": json.dumps(dict.fromkeys(some, 1)),
+        }
+        clean.process(RawBatch("default", (make_span(attributes),)))
+
+    take(["a name"])
+    tracemalloc.start()
+    try:
+        take(names)
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert held < 500_000

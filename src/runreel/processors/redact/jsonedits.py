@@ -11,12 +11,12 @@ from runreel.processors.redact.budget import Budget
 from runreel.processors.redact.edits import Edit, Edits, json_escaped
 from runreel.processors.redact.growing import Start, Stop, noted
 from runreel.processors.redact.jsontext import Offsets, Token
-from runreel.processors.redact.names import SHORTEST_NUMBER, personal_number, says_personal
+from runreel.processors.redact.names import SHORTEST_NUMBER, personal_number, said, says_personal
 from runreel.processors.redact.signed import BROKEN, SHORTEST, is_signature_key
 from runreel.processors.redact.suppress import NO_CONTEXT, Context, context
 from runreel.semconv.pem import key_lines
 from runreel.semconv.secret_lists import NAME_KEYS, NAME_LISTS, VALUE_KEYS, list_values, starts_list
-from runreel.semconv.secret_names import sensitive_key
+from runreel.semconv.secret_names import sensitive_key, sensitive_word
 from runreel.semconv.secrets import MARKS
 
 _LONG = 192  # characters from which a literal is searched, and remembered, by itself
@@ -109,7 +109,7 @@ class Document:
                 self._groups.end_list()
                 if decoded is None:
                     return None
-                above = _name(decoded)
+                above = _name(said(decoded))
                 self._stream |= decoded in joins.STREAM_KEYS
                 if above.signed:
                     self._signatures.append(number)
@@ -228,7 +228,7 @@ class Document:
         if key not in NAME_KEYS or value.kind != "string" or value.gap.strip():
             return None
         name = value.decoded
-        rule = sensitive_key(name) if name and len(name) <= 64 and " " not in name else None
+        rule = sensitive_word(name) if name and len(name) <= 64 and " " not in name else None
         if rule is None:
             return None
         self._settled = max(self._settled, number + _NEAR + 2)

@@ -5,6 +5,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from runreel.semconv.secret_names import LONGEST_NAME
+
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
 # Fields whose values tie records together. They are exempt from the search for personal data, not from secrets, and
@@ -40,6 +42,11 @@ _COUNTING_WORDS = frozenset(
     {"seed", "timestamp", "created", "updated", "time", "ts", "duration", "size", "bytes", "count", "tokens", "offset",
      "score", "at", "ns", "ms", "us", "epoch", "nano", "nanos"}
 )  # fmt: skip
+
+
+def said(name: str) -> str:
+    """Return what of a name is looked at: its end, which is also all of it that may be remembered."""
+    return name if len(name) <= LONGEST_NAME else name[-LONGEST_NAME:]
 
 
 @lru_cache(maxsize=4096)

@@ -17,6 +17,7 @@ from runreel.processors.redact.names import (
     is_structural_name,
     numbers_are,
     personal_number,
+    said,
     says_personal,
 )
 from runreel.processors.redact.search import Search, Spot
@@ -54,6 +55,7 @@ class Texts:
     def edits(self, text: str, name: str, budget: Budget) -> Edits:
         """Return what must be replaced in a text that stands under `name`: in an identifier secrets, but nothing that
         only looks like a person's."""
+        name = said(name)
         return self._secrets(text, name) if name and is_structural(name, text) else self.nested(text, name, 0, budget)
 
     def _secrets(self, text: str, name: str) -> Edits:
@@ -75,6 +77,7 @@ class Texts:
         if found is None:
             if len(self._hashers) >= _MOST_NAMES:
                 self._hashers.clear()
+            name = said(name)
             _, mark = _mark(name, True)
             found = self._growing.start(f"id {mark}" if is_structural_name(name) else mark, "").hasher
             self._hashers[name] = found
@@ -125,6 +128,7 @@ class Texts:
     def joined(self, texts: Sequence[str], name: str, budget: Budget) -> dict[int, list[Edit]]:
         """Return the edits, by the number of the text, for values that reach over the borders of texts which a payload
         joins. What lies within one text is not looked for."""
+        name = said(name)
 
         def find(windows: list[str]) -> Mapping[int, Sequence[Edit]]:
             return self.plain(windows, [context(name)] * len(windows), 0, budget)
@@ -144,6 +148,7 @@ class Texts:
 
     def number(self, written: str, name: str, budget: Budget) -> Edit | None:
         """Return the edit that replaces a whole number by text, None where it stays."""
+        name = said(name)
         digits = personal_number(written, name)
         if digits is None:
             return None

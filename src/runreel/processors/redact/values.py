@@ -15,7 +15,7 @@ from runreel.processors.redact.settings import RedactSettings
 from runreel.processors.redact.texts import Texts
 from runreel.semconv.pem import key_lines
 from runreel.semconv.secret_lists import NAME_KEYS, NAME_LISTS, VALUE_KEYS, list_values, starts_list
-from runreel.semconv.secret_names import sensitive_key
+from runreel.semconv.secret_names import sensitive_key, sensitive_word
 from runreel.values import Value
 
 _LONGEST_NAME = 128
@@ -201,7 +201,7 @@ def _named_rule(value: Mapping[str, Value]) -> str | None:
     if VALUE_KEYS.isdisjoint(value):
         return None
     names = (value[key] for key in NAME_KEYS if key in value)
-    rules = (sensitive_key(name) for name in names if isinstance(name, str) and len(name) <= 64 and " " not in name)
+    rules = (sensitive_word(name) for name in names if isinstance(name, str) and len(name) <= 64 and " " not in name)
     return next((rule for rule in rules if rule is not None), None)
 
 
