@@ -105,7 +105,17 @@ def test_without_the_token_nothing_is_swept(serving: Serving, tmp_path: Path) ->
     assert "RUNREEL_TOKEN" in told.err
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"grace_s": "1", "dry": true, "force": false}', b"x" * 2000])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"grace_s": "1", "dry": true, "force": false}',
+        b"x" * 2000,
+        b'{"grace_s": %s, "dry": true, "force": false}' % (b"9" * 400),
+    ],
+)
 def test_a_wrong_request_for_a_sweep_is_answered_as_one(serving: Serving, body: bytes) -> None:
     answer = ask(f"{serving.at.api}/api/v1/sweep", body, authorization=f"Bearer {serving.at.token}")
 

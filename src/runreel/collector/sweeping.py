@@ -37,12 +37,12 @@ class SweepApi:
         try:
             given = json.loads(await body_of(request, _MOST_BYTES) or b"null")
             grace_s, dry, force = given["grace_s"], given["dry"], given["force"]
-        except (ValueError, TypeError, KeyError):
+            seconds = float(grace_s) if type(grace_s) in (int, float) else None  # true and false are integers, too
+        except (ValueError, TypeError, KeyError, OverflowError):  # the last: no float is as large as some integers
             return as_error(400, _WANTED)
-        number = isinstance(grace_s, int | float) and not isinstance(grace_s, bool)
-        if not number or not isinstance(dry, bool) or not isinstance(force, bool):
+        if seconds is None or not isinstance(dry, bool) or not isinstance(force, bool):
             return as_error(400, _WANTED)
-        return await answered(lambda: self._swept(float(grace_s), dry=dry, force=force))
+        return await answered(lambda: self._swept(seconds, dry=dry, force=force))
 
     def _swept(self, grace_s: float, *, dry: bool, force: bool) -> dict[str, Any]:
         sweep = Sweep(self._named, self._blobs, grace_s)
