@@ -1,6 +1,7 @@
 """Every byte that a data folder holds: each file raw, and every compressed frame in it opened."""
 
 import io
+import os
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -14,15 +15,30 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _HEAD = struct.Struct("<BII")
 _METHODS = {0x02, 0x82, 0x90}
 _MOST = 1 << 28
+_MOST_PASSES = 50
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield what is in every file below a folder: the name and the bytes, then those of each frame in it."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            name, data = str(path.relative_to(folder)), path.read_bytes()
-            yield name, data
-            yield from ((f"{name} (a frame)", opened) for opened in frames(data))
+    """Yield what is in every file below a folder: the name and the bytes, then those of each frame in it.
+
+    A store at work renames and deletes: what was gone before it was read may be elsewhere by then, and all is looked
+    through once more.
+    """
+    for _ in range(_MOST_PASSES):
+        gone: list[OSError] = []
+        for top, _, names in os.walk(folder, onerror=gone.append):
+            for path in (Path(top, name) for name in sorted(names)):
+                try:
+                    data = path.read_bytes()
+                except FileNotFoundError as error:
+                    gone.append(error)
+                    continue
+                name = str(path.relative_to(folder))
+                yield name, data
+                yield from ((f"{name} (a frame)", opened) for opened in frames(data))
+        if not gone:
+            return
+    raise gone[0]
 
 
 def frames(data: bytes) -> Iterator[bytes]:

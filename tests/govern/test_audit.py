@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from redaction import redactor
 from runreel.errors import StoreError
 from runreel.govern import audit
 from runreel.govern.audit import Report, Scan, shape
+from runreel.processors.redact.edits import Edit
 
 MAIL, CARD, KEY = "dana.fields@example.com", "4242 4242 4242 4242", "AKIAIOSFODNN7EXAMPLE"
 
@@ -111,6 +113,41 @@ def test_a_witness_must_be_seen(tmp_path: Path) -> None:
 def test_what_is_not_there_is_no_clean_scan(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is not there: name a data folder"):
         scan(tmp_path / "gone")
+
+
+def test_what_a_store_at_work_moves_during_the_scan_is_read_where_it_is_then(tmp_path: Path) -> None:
+    for name in ("a", "m", "z/part"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"file {name}", encoding="utf-8")
+    (tmp_path / "z" / "part").write_text(MAIL, encoding="utf-8")
+    (tmp_path / "m").write_text(CARD, encoding="utf-8")
+
+    def moving(text: str) -> Sequence[Edit]:
+        if text == "file a":
+            (tmp_path / "m").rename(tmp_path / "b")
+            (tmp_path / "z").rename(tmp_path / "c")
+        return redactor().edits(text)
+
+    report = Scan(moving).run([tmp_path])
+
+    assert rules(report) == {"CARD", "EMAIL"}
+    assert {one.place for one in report.found} == {str(tmp_path / "b"), str(tmp_path / "c" / "part")}
+
+
+def test_a_store_that_never_rests_is_said(tmp_path: Path) -> None:
+    (tmp_path / "part0").write_text("read me", encoding="utf-8")
+    (tmp_path / "part1").write_text("", encoding="utf-8")
+    moved = iter(range(1, 1000))
+
+    def moving(text: str) -> Sequence[Edit]:
+        if "read me" in text:
+            number = next(moved)
+            (tmp_path / f"part{number}").rename(tmp_path / f"part{number + 1}")
+            (tmp_path / f"more{number}").write_text("read me", encoding="utf-8")
+        return ()
+
+    with pytest.raises(StoreError, match="move faster than they are read"):
+        Scan(moving).run([tmp_path])
 
 
 @pytest.mark.parametrize(("value", "like"), [("Dana\t7", "aaaa 0"), ("é" * 40, "a" * 23 + "…"), ("", "")])

@@ -5,6 +5,7 @@ A scan proves first that it sees: canaries in every form and every container mus
 nothing. What it finds it never shows.
 """
 
+import os
 import re
 import secrets
 import zipfile
@@ -31,6 +32,7 @@ _PRINTABLE = re.compile(
 )
 _WIDE = re.compile(rb"(?:[\x20-\x7e]\x00){6,}|(?:\x00[\x20-\x7e]){6,}")
 _SHAPE = 24
+_MOST_PASSES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +104,7 @@ class Scan:
     def _contents(self, root: Path, report: Report) -> Iterator[tuple[str, bytes, bool]]:
         if not root.exists():
             raise StoreError(f"{root} is not there: name a data folder, or a file")
-        for path in [root] if root.is_file() else sorted(root.rglob("*")):
-            if root.is_dir() and path.relative_to(root).parts[0] in KEPT_APART:
-                if path.is_file():
-                    report.left_out.append(str(path))
-                continue
-            try:
-                if not path.is_file():
-                    continue
-                data = path.read_bytes()
-            except FileNotFoundError:
-                continue  # a store at work replaces its files
-            except OSError as error:
-                raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+        for path, data in _files(root, report):
             name = str(path)
             yield f"{name} (name)", path.name.encode(errors="surrogateescape"), True
             yield name, data, False
@@ -163,6 +153,45 @@ class Scan:
                 report.proved += 1
             else:
                 report.unseen.append(f"{rule} by its rule")
+
+
+def _files(root: Path, report: Report) -> Iterator[tuple[Path, bytes]]:
+    """Yield the files below a root with what is in them, each name once; note those that are kept apart.
+
+    A store at work renames and deletes: where something was gone before it was read, it may have another name by then,
+    so that what is new is read, too, until nothing goes any more. Raises StoreError.
+    """
+    known: set[Path] = set()
+    for _ in range(_MOST_PASSES):
+        gone: list[OSError] = []
+        for path in sorted(_below(root, gone) - known):
+            known.add(path)
+            if root != path and path.relative_to(root).parts[0] in KEPT_APART:
+                report.left_out.append(str(path))
+                continue
+            try:
+                if path.is_file() or not path.exists():  # no pipe and the like, but what may just have gone
+                    yield path, path.read_bytes()
+            except FileNotFoundError as error:
+                gone.append(error)
+            except OSError as error:
+                raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+        if not gone:
+            return
+    raise StoreError(f"files below {root} move faster than they are read: scan when less is stored, or a copy")
+
+
+def _below(root: Path, gone: list[OSError]) -> set[Path]:
+    """Return the files below a root, or the root where it is a file; note folders that were gone."""
+
+    def unread(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise StoreError(f"{error.filename} cannot be read: {error.strerror}") from None
+        gone.append(error)
+
+    if root.is_file():
+        return {root}
+    return {Path(top, name) for top, _, names in os.walk(root, onerror=unread) for name in names}
 
 
 _EXAMPLES: Mapping[str, str] = {
