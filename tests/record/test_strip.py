@@ -1,7 +1,10 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from runreel.record import strip
 from runreel.record.strip import attribute, command_line, to_json, without_secrets
 
 KEY = "sk-test-51HxFAKE0000000000000000"
@@ -71,3 +74,29 @@ def test_an_attribute_of_any_instrumentation_loses_its_secrets_alone(name, value
 )
 def test_an_attribute_without_secrets_stays_itself(value):
     assert attribute("any", value) is value
+
+
+LONG = "a line of the history that is sent again and again, with nothing in it that is to be hidden from anybody. "
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=30), st.integers(1, 3))
+def test_texts_that_come_again_are_given_back_as_the_first_time(texts, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strip, "_MOST_CLEAN", most)
+        for number, hides in texts:
+            text = f"{LONG * number}{number} \ud800"
+
+            assert without_secrets(f"{text} {KEY} {text}" if hides else text) == (
+                f"{text} {MARK} {text}" if hides else text
+            )
+
+
+def test_what_is_known_of_texts_is_bounded_and_not_the_texts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strip, "_MOST_CLEAN", 10)
+        strip._clean.clear()
+        for number in range(25):
+            without_secrets(f"{LONG}{number}")
+
+    assert 0 < len(strip._clean) <= 10
+    assert all(len(known) == 32 for known in strip._clean)

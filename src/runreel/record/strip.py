@@ -1,5 +1,6 @@
 """Secrets go before anything leaves the agent's process, by the rules that the collector has too."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
@@ -16,7 +17,7 @@ from runreel.values import Value
 def without_secrets(value: Value) -> Value:
     """Return the value with every secret replaced by `<SECRET:rule>`: known by its form, or by the name above it."""
     if isinstance(value, str):
-        return strip_secrets(value)
+        return _stripped(value)
     if isinstance(value, bytes):
         return _stripped_bytes(value)
     if isinstance(value, tuple):
@@ -24,6 +25,27 @@ def without_secrets(value: Value) -> Value:
     if isinstance(value, Mapping):
         return _stripped_map(value, _under)
     return value
+
+
+def _stripped(text: str) -> str:
+    """Return a text without secrets. An agent sends its history again with every model call: long texts without any are
+    told by their hashes from then on."""
+    if len(text) < _LONG:
+        return strip_secrets(text)
+    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    if key in _clean:
+        return text
+    stripped = strip_secrets(text)
+    if stripped == text:
+        if len(_clean) >= _MOST_CLEAN:
+            _clean.clear()
+        _clean[key] = None
+    return stripped
+
+
+_LONG = 64
+_MOST_CLEAN = 20_000
+_clean: dict[bytes, None] = {}
 
 
 def _stripped_list(items: tuple[Value, ...]) -> Value:
