@@ -68,5 +68,5 @@ $(STAMPS)/demo: $(STAMPS)/created requirements/demo.txt pyproject.toml
 	$(call install,demo,225)
 
 $(STAMPS)/dev: $(STAMPS)/created requirements/dev.txt pyproject.toml
-	$(call install,dev,275)
+	$(call install,dev,290)
 	@touch $(STAMPS)/demo
