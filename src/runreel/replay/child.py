@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from runreel.canonical import dumps, loads
@@ -109,13 +109,21 @@ class Child:
 
     def _patch_runpy(self, module: ModuleType) -> None:
         """Have a script that another program runs (multiprocessing runs the agent's own again) swapped as well."""
-        original = module._get_code_from_file
+        original = module._run_module_code
 
-        def get_code(run_name: str, file: str) -> Any:
-            code, *rest = original(run_name, file)
-            return self._swapper.rewrite(code, run_name, file), *rest
+        def run_code(
+            code: CodeType,
+            init_globals: Any = None,
+            mod_name: str = "",
+            mod_spec: Any = None,
+            pkg_name: Any = None,
+            script_name: str | None = None,
+        ) -> Any:
+            if script_name is not None:  # a module's code is seen to where it is imported
+                code = self._swapper.rewrite(code, mod_name, script_name)
+            return original(code, init_globals, mod_name, mod_spec, pkg_name, script_name)
 
-        module._get_code_from_file = get_code  # type: ignore[attr-defined]
+        module._run_module_code = run_code  # type: ignore[attr-defined]
 
     def _tell(self, type_: str, **head: Any) -> None:
         self._link.tell(Frame(type_, head))
