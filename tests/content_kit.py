@@ -22,6 +22,7 @@ from runreel.processors.split import Split
 from runreel.runs.load import Settings, StoreRuns
 
 POLICY = 'schema: {required_fields: {"*": {llm.input: quarantine, tool.output: flag}}},'
+OTHER = "1" * 32  # a trace
 LONG = "A long answer about trains. " * 30
 QUICK = Settings(quiet_s=0.1, idle_s=0.2)
 
